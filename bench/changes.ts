@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mainOf } from '../src/command.ts';
-import { openEvents } from '../test/helper/eventStream.ts';
+import { mainOf } from '#src/command.ts';
+import { openEvents } from '#test/helper/eventStream.ts';
 import { idOf, openBenchDatabase } from './database.ts';
 import { checkWrk, load } from './load.ts';
 import { cpuOf, memoryOf, start, stopAll } from './processes.ts';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { LocalPostgres } from '../test/rig/cluster/postgres.ts';
-import { makeTablesAt } from '../test/world/tables.ts';
+import { LocalPostgres } from '#test/rig/cluster/postgres.ts';
+import { makeTablesAt } from '#test/world/tables.ts';
 
 /** Each burrow has as many specimens as every other, spread over the table; one specimen in five is rough. */
 export const size = { users: 10_000, burrows: 10_000, specimens: 200_000 };

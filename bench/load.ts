@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from '../src/core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 import type { BenchDatabase } from './database.ts';
 import { cpuOf } from './processes.ts';
 import { choose, type Sent, type Workload } from './workloads.ts';

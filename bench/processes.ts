@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OperatorError } from '../src/core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 const children: ChildProcess[] = [];
 

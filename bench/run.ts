@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Arguments, mainOf, UsageError } from '../src/command.ts';
+import { type Arguments, mainOf, UsageError } from '#src/command.ts';
 import { type BenchDatabase, idOf, openBenchDatabase } from './database.ts';
 import { checkWrk, load, type Target } from './load.ts';
 import { memoryOf, start, stopAll } from './processes.ts';

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref } from '../schemas/parts/common.ts';
-import { Live, Ready } from '../schemas/service/about.ts';
-import { AppError } from '../src/core/errors.ts';
-import type { Database } from '../src/database/database.ts';
+import { ref } from '#schemas/parts/common.ts';
+import { Live, Ready } from '#schemas/service/about.ts';
+import { AppError } from '#src/core/errors.ts';
+import type { Database } from '#src/database/database.ts';
 import { routesOf } from './http/routes.ts';
 
 const route = routesOf('Service');

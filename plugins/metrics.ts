@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { Type } from '@sinclair/typebox';
 import type { FastifyPluginAsync } from 'fastify';
-import type { Settings } from '../schemas/settings.ts';
-import type { Metrics } from '../src/telemetry/metrics.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 import { routesOf } from './http/routes.ts';
 
 const route = routesOf('Service');

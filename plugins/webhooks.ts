@@ -1,16 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { ref, strict } from '../schemas/parts/common.ts';
-import { ProviderEvent } from '../schemas/service/webhookEvent.ts';
-import type { Settings } from '../schemas/settings.ts';
-import { readProviders } from '../src/config/providers.ts';
-import { notFound } from '../src/core/errors.ts';
-import type { Metrics } from '../src/telemetry/metrics.ts';
-import { describeSpan, eventAttributes } from '../src/telemetry/tracing.ts';
-import type { Handlers } from '../src/webhooks/handler.ts';
-import { receiveEvent } from '../src/webhooks/inbox.ts';
-import { verify } from '../src/webhooks/signature.ts';
+import { ref, strict } from '#schemas/parts/common.ts';
+import { ProviderEvent } from '#schemas/service/webhookEvent.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { readProviders } from '#src/config/providers.ts';
+import { notFound } from '#src/core/errors.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
+import { describeSpan, eventAttributes } from '#src/telemetry/tracing.ts';
+import type { Handlers } from '#src/webhooks/handler.ts';
+import { receiveEvent } from '#src/webhooks/inbox.ts';
+import { verify } from '#src/webhooks/signature.ts';
 import { writeContext } from './http/context.ts';
 import { routesOf } from './http/routes.ts';
 

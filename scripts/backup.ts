@@ -1,8 +1,8 @@
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { serviceName } from '../schemas/name.ts';
-import { type Io, mainOf, UsageError } from '../src/command.ts';
-import { OperatorError } from '../src/core/errors.ts';
-import type { Database } from '../src/database/database.ts';
+import { serviceName } from '#schemas/name.ts';
+import { type Io, mainOf, UsageError } from '#src/command.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import type { Database } from '#src/database/database.ts';
 import { withDatabase } from './lib/database.ts';
 import { runPgTool } from './lib/pgTools.ts';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mainOf } from '../src/command.ts';
+import { mainOf } from '#src/command.ts';
 import { checkJournal, checkTables } from './lib/journal.ts';
 
 const usage = `npm run check: checks types, lint, format, and that migrations and generated files are up to date. It

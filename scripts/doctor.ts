@@ -1,7 +1,7 @@
-import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
-import { SettingsError } from '../src/config/settings.ts';
-import { OperatorError } from '../src/core/errors.ts';
-import { printable, printableJson } from '../src/core/text.ts';
+import { type Arguments, type Io, mainOf, UsageError } from '#src/command.ts';
+import { SettingsError } from '#src/config/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { printable, printableJson } from '#src/core/text.ts';
 import { checkDatabase } from './lib/doctor/database.ts';
 import { checkExposure } from './lib/doctor/exposure.ts';
 import type { Deployment, Finding } from './lib/doctor/finding.ts';

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import { pino } from 'pino';
-import { schemaText } from '../plugins/graphql/schema.ts';
-import { Settings } from '../schemas/settings.ts';
-import { buildApp } from '../src/app.ts';
-import { type Arguments, type Io, mainOf } from '../src/command.ts';
-import { readSettings } from '../src/config/settings.ts';
-import { OperatorError } from '../src/core/errors.ts';
-import type { Database } from '../src/database/database.ts';
-import { domain } from '../src/domain/index.ts';
+import { schemaText } from '#plugins/graphql/schema.ts';
+import { Settings } from '#schemas/settings.ts';
+import { buildApp } from '#src/app.ts';
+import { type Arguments, type Io, mainOf } from '#src/command.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import type { Database } from '#src/database/database.ts';
+import { domain } from '#src/domain/index.ts';
 import { joinMigrations } from './lib/journal.ts';
 
 const usage = `npm run generate [-- --check]: writes the files that are generated from the code. It also ends

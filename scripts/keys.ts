@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
-import { ref } from '../schemas/parts/common.ts';
-import { type ApiKey, ApiKeyCreate, scopes } from '../schemas/service/apiKey.ts';
-import { type Context, systemContext } from '../src/access/context.ts';
-import { type Arguments, commandNamed, type Io, mainOf, UsageError } from '../src/command.ts';
-import { invalid } from '../src/core/errors.ts';
-import { printable } from '../src/core/text.ts';
-import { compileCheck } from '../src/core/validation.ts';
-import { createKey, keyList, revokeKey } from '../src/people/apiKeys.ts';
+import { ref } from '#schemas/parts/common.ts';
+import { type ApiKey, ApiKeyCreate, scopes } from '#schemas/service/apiKey.ts';
+import { type Context, systemContext } from '#src/access/context.ts';
+import { type Arguments, commandNamed, type Io, mainOf, UsageError } from '#src/command.ts';
+import { invalid } from '#src/core/errors.ts';
+import { printable } from '#src/core/text.ts';
+import { compileCheck } from '#src/core/validation.ts';
+import { createKey, keyList, revokeKey } from '#src/people/apiKeys.ts';
 import { commandLog, withDatabase } from './lib/database.ts';
 
 const usage = `API keys for clients, used when AUTH_MODE is required.

@@ -1,6 +1,6 @@
-import { serviceName } from '../schemas/name.ts';
-import { type Arguments, type Io, mainOf } from '../src/command.ts';
-import { spread } from '../src/database/migrations/migrations.ts';
+import { serviceName } from '#schemas/name.ts';
+import { type Arguments, type Io, mainOf } from '#src/command.ts';
+import { spread } from '#src/database/migrations/migrations.ts';
 import { withDatabase } from './lib/database.ts';
 
 const usage = `npm run migrate -- [--spread]

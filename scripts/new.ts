@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { type Arguments, type Io, mainOf, UsageError } from '../src/command.ts';
-import { OperatorError } from '../src/core/errors.ts';
-import { openEmbedded } from '../src/database/embedded/embedded.ts';
+import { type Arguments, type Io, mainOf, UsageError } from '#src/command.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
 import { type Plan, planOf, wordsOfService } from './lib/resource/plan.ts';
 
@@ -82,7 +82,7 @@ async function writeAll(plan: Plan, files: Record<string, string>): Promise<stri
   const biome = ['--write', '--max-diagnostics=1'];
   await run('biome', 'lint', ...biome, '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
   await run('biome', 'check', ...biome, ...Object.keys(written));
-  await run('drizzle-kit', 'generate', '--config', 'drizzle/drizzle.config.ts', '--name', plan.table);
+  await run('drizzle-kit', 'generate', '--name', plan.table);
   // The newest: an older one may have a name that ends the same.
   const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1);
   const sql = migration ? readFileSync(migration, 'utf8') : '';

@@ -1,6 +1,6 @@
-import { serviceName } from '../schemas/name.ts';
-import { type Io, mainOf } from '../src/command.ts';
-import { repairCounts } from '../src/database/totals.ts';
+import { serviceName } from '#schemas/name.ts';
+import { type Io, mainOf } from '#src/command.ts';
+import { repairCounts } from '#src/database/totals.ts';
 import { withDatabase } from './lib/database.ts';
 
 const usage = `npm run repair: recounts every list. Needed only after writes with disabled triggers. It has no options; the settings name

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { type Io, mainOf, UsageError } from '../src/command.ts';
-import { OperatorError } from '../src/core/errors.ts';
-import { openEmbedded } from '../src/database/embedded/embedded.ts';
-import { refuseOtherEncodings } from '../src/database/migrations/migrations.ts';
-import { connectionOf, connectTo } from '../src/database/postgres/client.ts';
+import { type Io, mainOf, UsageError } from '#src/command.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { openEmbedded } from '#src/database/embedded/embedded.ts';
+import { refuseOtherEncodings } from '#src/database/migrations/migrations.ts';
+import { connectionOf, connectTo } from '#src/database/postgres/client.ts';
 import { commandLog, withDatabase } from './lib/database.ts';
 import { runPgTool } from './lib/pgTools.ts';
 

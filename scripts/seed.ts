@@ -1,7 +1,7 @@
-import { type Context, systemContext } from '../src/access/context.ts';
-import { type Arguments, type Io, mainOf } from '../src/command.ts';
-import { domain } from '../src/domain/index.ts';
-import { countRecords } from '../src/records/resource.ts';
+import { type Context, systemContext } from '#src/access/context.ts';
+import { type Arguments, type Io, mainOf } from '#src/command.ts';
+import { domain } from '#src/domain/index.ts';
+import { countRecords } from '#src/records/resource.ts';
 import { withDatabase } from './lib/database.ts';
 import { amountsOf, seed } from './lib/seed.ts';
 

@@ -1,5 +1,5 @@
 import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
-import type { Settings } from '../schemas/settings.ts';
+import type { Settings } from '#schemas/settings.ts';
 import { type Environment, loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
 import { printableLines } from './core/text.ts';

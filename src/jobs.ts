@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../schemas/settings.ts';
+import type { Settings } from '#schemas/settings.ts';
 import { type Context, systemContext } from './access/context.ts';
 import { OperatorError } from './core/errors.ts';
 import { isLockedOut } from './database/databaseErrors.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { serveMetrics } from '../plugins/metrics.ts';
-import { serviceName, serviceTitle } from '../schemas/name.ts';
-import type { Settings } from '../schemas/settings.ts';
+import { serveMetrics } from '#plugins/metrics.ts';
+import { serviceName, serviceTitle } from '#schemas/name.ts';
+import type { Settings } from '#schemas/settings.ts';
 import { buildApp } from './app.ts';
 import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';

@@ -1,5 +1,5 @@
-import { serveMetrics } from '../plugins/metrics.ts';
-import { serviceName } from '../schemas/name.ts';
+import { serveMetrics } from '#plugins/metrics.ts';
+import { serviceName } from '#schemas/name.ts';
 import { mainOf, settingsUsage } from './command.ts';
 import { loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';

@@ -1,11 +1,11 @@
 // runs: on postgres
 import { pino } from 'pino';
 import t from 'tap';
-import { readSettings } from '../src/config/settings.ts';
-import { users } from '../src/domain/users.ts';
-import { type Job, refuseWrongJobs, startJobs } from '../src/jobs.ts';
-import { openMetrics } from '../src/process/metrics.ts';
-import { openCalls } from '../src/webhooks/calls.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { users } from '#src/domain/users.ts';
+import { type Job, refuseWrongJobs, startJobs } from '#src/jobs.ts';
+import { openMetrics } from '#src/process/metrics.ts';
+import { openCalls } from '#src/webhooks/calls.ts';
 import { build } from './helper/app.ts';
 import { openTestDatabase } from './helper/database.ts';
 import { newPerson } from './helper/resources/records.ts';

@@ -1,6 +1,6 @@
-import type { Post } from '../../schemas/post.ts';
-import { type ColumnsOf, recordColumns, textByCode } from '../columns.ts';
-import { check, foreignKey, index, pgTable, sql, uuid } from '../orm.ts';
+import { type ColumnsOf, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { check, foreignKey, index, pgTable, sql, uuid } from '#drizzle/orm.ts';
+import type { Post } from '#schemas/post.ts';
 import { users } from './users.ts';
 
 export const posts = pgTable(

@@ -1,6 +1,6 @@
-import type { User } from '../../schemas/user.ts';
-import { type ColumnsOf, recordColumns, textByCode } from '../columns.ts';
-import { check, index, pgTable, sql, uniqueIndex } from '../orm.ts';
+import { type ColumnsOf, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { check, index, pgTable, sql, uniqueIndex } from '#drizzle/orm.ts';
+import type { User } from '#schemas/user.ts';
 
 export const users = pgTable(
   'users',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyPluginAsync } from 'fastify';
-import { serviceTitle } from '../../schemas/name.ts';
-import { escapeHtml, servePage } from '../pages/assets.ts';
+import { escapeHtml, servePage } from '#plugins/pages/assets.ts';
+import { serviceTitle } from '#schemas/name.ts';
 
 const body = `<header>
 <h1><a href="/">${escapeHtml(serviceTitle)}</a> console</h1>

@@ -1,10 +1,11 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { ErrorEnvelope, Violation } from '../../schemas/parts/error.ts';
-import { scopes } from '../../schemas/service/apiKey.ts';
-import { missingCredentials, missingScope } from '../../src/access/need.ts';
-import { positionGone } from '../../src/changes/position.ts';
-import { versionMismatch } from '../../src/core/conditions.ts';
-import type { Conflict } from '../../src/core/conflicts.ts';
+import { arrivedTooLate, headersTooLarge, tooLarge, unsupportedMediaType } from '#plugins/http/errors.ts';
+import { ErrorEnvelope, Violation } from '#schemas/parts/error.ts';
+import { scopes } from '#schemas/service/apiKey.ts';
+import { missingCredentials, missingScope } from '#src/access/need.ts';
+import { positionGone } from '#src/changes/position.ts';
+import { versionMismatch } from '#src/core/conditions.ts';
+import type { Conflict } from '#src/core/conflicts.ts';
 import {
   type AppError,
   type ErrorCode,
@@ -15,10 +16,9 @@ import {
   rateLimited,
   statusOf,
   unavailable,
-} from '../../src/core/errors.ts';
-import { capitalize } from '../../src/core/text.ts';
-import { inProgress, keyReused } from '../../src/records/idempotency.ts';
-import { arrivedTooLate, headersTooLarge, tooLarge, unsupportedMediaType } from '../http/errors.ts';
+} from '#src/core/errors.ts';
+import { capitalize } from '#src/core/text.ts';
+import { inProgress, keyReused } from '#src/records/idempotency.ts';
 import type { ExampleRequest } from './exampleRequest.ts';
 import { always, headers, limitHeaders, referToHeaders } from './headers.ts';
 

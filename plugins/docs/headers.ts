@@ -1,5 +1,5 @@
 import type { RouteOptions } from 'fastify';
-import { serviceName } from '../../schemas/name.ts';
+import { serviceName } from '#schemas/name.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer' };

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
-import { serviceTitle } from '../../schemas/name.ts';
-import { componentsIn, ref } from '../../schemas/parts/common.ts';
-import { ErrorEnvelope } from '../../schemas/parts/error.ts';
-import type { Conflict } from '../../src/core/conflicts.ts';
-import { onFirstUse } from '../../src/core/kept.ts';
-import { packageFile, senderOf, servePage } from '../pages/assets.ts';
+import { packageFile, senderOf, servePage } from '#plugins/pages/assets.ts';
+import { serviceTitle } from '#schemas/name.ts';
+import { componentsIn, ref } from '#schemas/parts/common.ts';
+import { ErrorEnvelope } from '#schemas/parts/error.ts';
+import type { Conflict } from '#src/core/conflicts.ts';
+import { onFirstUse } from '#src/core/kept.ts';
 import { completeOperation, conflictsOf, type Described, documentFor } from './document.ts';
 import { conflictExamples, errorSchemas } from './errors.ts';
 import { type Operation, pathOf, type Schemas } from './exampleRequest.ts';

@@ -1,11 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
-import { changeActions, changesQuery } from '../../schemas/service/change.ts';
-import type { Feed } from '../../src/changes/feed.ts';
-import { type Follower, follow } from '../../src/changes/follow.ts';
-import type { Followed } from '../../src/changes/followed.ts';
-import type { SentPosition } from '../../src/changes/position.ts';
-import { keptIn } from '../../src/core/kept.ts';
-import { withArticle, wordsOf } from '../../src/core/text.ts';
+import { changeActions, changesQuery } from '#schemas/service/change.ts';
+import type { Feed } from '#src/changes/feed.ts';
+import { type Follower, follow } from '#src/changes/follow.ts';
+import type { Followed } from '#src/changes/followed.ts';
+import type { SentPosition } from '#src/changes/position.ts';
+import { keptIn } from '#src/core/kept.ts';
+import { withArticle, wordsOf } from '#src/core/text.ts';
 import { type Arguments, checkedBy, withoutNulls } from './fields/inputs.ts';
 import { toArguments } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';

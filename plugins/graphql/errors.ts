@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { type ASTNode, GraphQLError, type GraphQLResolveInfo, responsePathAsArray } from 'graphql';
-import type { Violation } from '../../schemas/parts/error.ts';
-import { type AppError, type ErrorCode, isLimit, tooMuch } from '../../src/core/errors.ts';
-import { truncate } from '../../src/core/text.ts';
-import { explain } from '../../src/database/databaseErrors.ts';
-import { logFailure } from '../http/errors.ts';
+import { logFailure } from '#plugins/http/errors.ts';
+import type { Violation } from '#schemas/parts/error.ts';
+import { type AppError, type ErrorCode, isLimit, tooMuch } from '#src/core/errors.ts';
+import { truncate } from '#src/core/text.ts';
+import { explain } from '#src/database/databaseErrors.ts';
 
 /** A document that is refused before any of it runs. The status depends on the media type. */
 export class DocumentError extends Error {

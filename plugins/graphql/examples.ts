@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import { withArticle } from '../../src/core/text.ts';
-import type { AnyResource, Operations } from '../../src/records/resource.ts';
+import { withArticle } from '#src/core/text.ts';
+import type { AnyResource, Operations } from '#src/records/resource.ts';
 
 export type Examples = ReturnType<typeof examplesOf>;
 

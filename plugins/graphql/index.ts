@@ -3,22 +3,22 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import websocket from '@fastify/websocket';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
-import { serviceTitle } from '../../schemas/name.ts';
-import { ref } from '../../schemas/parts/common.ts';
+import { discardBody } from '#plugins/http/errors.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { isWebSocket } from '#plugins/http/streams.ts';
+import { escapeHtml, packageFile, servePage, wantsPage } from '#plugins/pages/assets.ts';
+import { serviceTitle } from '#schemas/name.ts';
+import { ref } from '#schemas/parts/common.ts';
 import {
   GraphQLErrors,
   graphqlQuery,
   graphqlRequest,
   graphqlResult,
   mediaTypes,
-} from '../../schemas/service/graphql.ts';
-import { listOf } from '../../src/config/urls.ts';
-import { AppError } from '../../src/core/errors.ts';
-import { onFirstUse } from '../../src/core/kept.ts';
-import { discardBody } from '../http/errors.ts';
-import { routesOf } from '../http/routes.ts';
-import { isWebSocket } from '../http/streams.ts';
-import { escapeHtml, packageFile, servePage, wantsPage } from '../pages/assets.ts';
+} from '#schemas/service/graphql.ts';
+import { listOf } from '#src/config/urls.ts';
+import { AppError } from '#src/core/errors.ts';
+import { onFirstUse } from '#src/core/kept.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
 import type { Examples } from './examples.ts';
 import type { Options } from './execution/endpoint.ts';

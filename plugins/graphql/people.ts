@@ -1,4 +1,4 @@
-import { findMe, type People, registerMe } from '../../src/people/identities.ts';
+import { findMe, type People, registerMe } from '#src/people/identities.ts';
 import { bodyCheck } from './fields/mutations.ts';
 import type { SchemaPart } from './schema.ts';
 

@@ -1,6 +1,6 @@
-import { orNotFound } from '../../src/core/errors.ts';
-import { capitalize } from '../../src/core/text.ts';
-import type { AnyResource, Operations, Relation } from '../../src/records/resource.ts';
+import { orNotFound } from '#src/core/errors.ts';
+import { capitalize } from '#src/core/text.ts';
+import type { AnyResource, Operations, Relation } from '#src/records/resource.ts';
 import { childFields, listFields } from './fields/lists.ts';
 import { mutationFields } from './fields/mutations.ts';
 import { toType } from './fields/sdl.ts';

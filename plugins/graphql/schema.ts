@@ -1,7 +1,7 @@
 import { buildSchema, type FieldNode, type GraphQLResolveInfo, isObjectType, printSchema } from 'graphql';
 import type { IResolverOptions, IResolvers, MercuriusContext } from 'mercurius';
-import type { Context } from '../../src/access/context.ts';
-import type { Budget } from '../../src/access/limits/budget.ts';
+import type { Context } from '#src/access/context.ts';
+import type { Budget } from '#src/access/limits/budget.ts';
 
 /** What the resolvers of one operation share. */
 export interface OperationContext {

@@ -1,5 +1,5 @@
-import { Subscription, SubscriptionItem } from '../../schemas/service/subscription.ts';
-import { findSubscription, subscription } from '../../src/subscriptions/read.ts';
+import { Subscription, SubscriptionItem } from '#schemas/service/subscription.ts';
+import { findSubscription, subscription } from '#src/subscriptions/read.ts';
 import { listFields } from './fields/lists.ts';
 import { toSDL, toType } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';

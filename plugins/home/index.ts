@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { serviceName, serviceTitle } from '../../schemas/name.ts';
-import { ref } from '../../schemas/parts/common.ts';
-import { homeOf } from '../../schemas/service/about.ts';
-import { explain } from '../../src/database/databaseErrors.ts';
-import { type AnyResource, countRecords } from '../../src/records/resource.ts';
-import { readContext } from '../http/context.ts';
-import { vary } from '../http/headers.ts';
-import { routesOf } from '../http/routes.ts';
-import { escapeHtml, servePage, wantsPage } from '../pages/assets.ts';
+import { readContext } from '#plugins/http/context.ts';
+import { vary } from '#plugins/http/headers.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { escapeHtml, servePage, wantsPage } from '#plugins/pages/assets.ts';
+import { serviceName, serviceTitle } from '#schemas/name.ts';
+import { ref } from '#schemas/parts/common.ts';
+import { homeOf } from '#schemas/service/about.ts';
+import { explain } from '#src/database/databaseErrors.ts';
+import { type AnyResource, countRecords } from '#src/records/resource.ts';
 
 interface Link {
   name: string;

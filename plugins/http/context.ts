@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Transport } from '../../schemas/service/audit.ts';
-import type { Context } from '../../src/access/context.ts';
-import { Budget, type Payer } from '../../src/access/limits/budget.ts';
-import { unavailable } from '../../src/core/errors.ts';
-import { Shares } from '../../src/core/shares.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Transport } from '#schemas/service/audit.ts';
+import type { Context } from '#src/access/context.ts';
+import { Budget, type Payer } from '#src/access/limits/budget.ts';
+import { unavailable } from '#src/core/errors.ts';
+import { Shares } from '#src/core/shares.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
 import { charge, readLeft, reserve } from './admission/limits.ts';
 
 declare module 'fastify' {

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
-import { AppError } from '../../src/core/errors.ts';
+import { AppError } from '#src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
-import { withoutPorts } from '../../src/access/limits/addresses.ts';
+import { withoutPorts } from '#src/access/limits/addresses.ts';
 
 /** Removes ports from the header of a trusted proxy, before anything reads the address of the client. */
 export default fp<{ trusted: boolean }>(async (app, { trusted }) => {

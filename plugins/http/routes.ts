@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Need } from '../../src/access/need.ts';
+import type { Need } from '#src/access/need.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

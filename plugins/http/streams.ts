@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Settings } from '../../schemas/settings.ts';
-import { need } from '../../src/access/need.ts';
-import type { Follower } from '../../src/changes/follow.ts';
-import { AppError, invalidToken } from '../../src/core/errors.ts';
-import { explain } from '../../src/database/databaseErrors.ts';
-import type { Metrics } from '../../src/telemetry/metrics.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { need } from '#src/access/need.ts';
+import type { Follower } from '#src/changes/follow.ts';
+import { AppError, invalidToken } from '#src/core/errors.ts';
+import { explain } from '#src/database/databaseErrors.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 import { workOnDear } from './context.ts';
 
 declare module 'fastify' {

@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { serviceName } from '../../schemas/name.ts';
+import { serviceName } from '#schemas/name.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

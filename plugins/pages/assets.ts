@@ -6,9 +6,9 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { onFirstUse } from '../../src/core/kept.ts';
-import { vary } from '../http/headers.ts';
-import { isKnown, weakTagOf } from '../http/requests/conditions.ts';
+import { vary } from '#plugins/http/headers.ts';
+import { isKnown, weakTagOf } from '#plugins/http/requests/conditions.ts';
+import { onFirstUse } from '#src/core/kept.ts';
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
 

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
-import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '../../schemas/service/apiKey.ts';
-import { AuditList, auditQuery } from '../../schemas/service/audit.ts';
-import { createKey, getKey, keyList, revokeKey } from '../../src/people/apiKeys.ts';
-import { auditList } from '../../src/records/audit.ts';
-import { readContext } from '../http/context.ts';
-import { refuseKey } from '../http/requests/idempotency.ts';
-import { routesOf } from '../http/routes.ts';
+import { readContext } from '#plugins/http/context.ts';
+import { refuseKey } from '#plugins/http/requests/idempotency.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { idInPath, ref, strict } from '#schemas/parts/common.ts';
+import { ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyQuery, NewApiKey } from '#schemas/service/apiKey.ts';
+import { AuditList, auditQuery } from '#schemas/service/audit.ts';
+import { createKey, getKey, keyList, revokeKey } from '#src/people/apiKeys.ts';
+import { auditList } from '#src/records/audit.ts';
 import { deleted, sendCreated, sendDeleted, sendPage } from './replies.ts';
 
 const route = routesOf('Access');

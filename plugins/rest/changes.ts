@@ -1,17 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
-import { ref } from '../../schemas/parts/common.ts';
-import { changesHeaders, changesQuery } from '../../schemas/service/change.ts';
-import type { Feed } from '../../src/changes/feed.ts';
-import { type Choice, follow, type News } from '../../src/changes/follow.ts';
-import type { Followed } from '../../src/changes/followed.ts';
-import type { Change } from '../../src/changes/pages.ts';
-import type { SentPosition } from '../../src/changes/position.ts';
-import { invalid } from '../../src/core/errors.ts';
-import { keptIn } from '../../src/core/kept.ts';
-import { serializerOf } from '../http/requests/parsing.ts';
-import { routesOf } from '../http/routes.ts';
-import { retryIn, sendEvents, serviceEnds } from '../http/streams.ts';
+import { serializerOf } from '#plugins/http/requests/parsing.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { retryIn, sendEvents, serviceEnds } from '#plugins/http/streams.ts';
+import { ref } from '#schemas/parts/common.ts';
+import { changesHeaders, changesQuery } from '#schemas/service/change.ts';
+import type { Feed } from '#src/changes/feed.ts';
+import { type Choice, follow, type News } from '#src/changes/follow.ts';
+import type { Followed } from '#src/changes/followed.ts';
+import type { Change } from '#src/changes/pages.ts';
+import type { SentPosition } from '#src/changes/position.ts';
+import { invalid } from '#src/core/errors.ts';
+import { keptIn } from '#src/core/kept.ts';
 
 /** Characters that are sent at once: few, so that a slow client is seen to read. */
 const chunk = 16_384;

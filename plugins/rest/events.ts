@@ -1,5 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
+import { readContext } from '#plugins/http/context.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { idInPath, ref, strict } from '#schemas/parts/common.ts';
 import {
   Backlog,
   Dismissed,
@@ -9,18 +11,9 @@ import {
   ReplayFilter,
   WebhookEventDetail,
   WebhookEventList,
-} from '../../schemas/service/webhookEvent.ts';
-import { getBacklog } from '../../src/webhooks/backlog.ts';
-import {
-  actOnEvent,
-  actOnEvents,
-  dismissal,
-  getEvent,
-  listEvents,
-  replay,
-} from '../../src/webhooks/events.ts';
-import { readContext } from '../http/context.ts';
-import { routesOf } from '../http/routes.ts';
+} from '#schemas/service/webhookEvent.ts';
+import { getBacklog } from '#src/webhooks/backlog.ts';
+import { actOnEvent, actOnEvents, dismissal, getEvent, listEvents, replay } from '#src/webhooks/events.ts';
 import { sendPage, sendResult } from './replies.ts';
 
 const route = routesOf('Webhook events');

@@ -1,13 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
+import { readContext } from '#plugins/http/context.ts';
+import { routesOf, targetOf } from '#plugins/http/routes.ts';
+import { idInPath, ref, strict } from '#schemas/parts/common.ts';
 import {
   Identity,
   IdentityChoice,
   IdentityList,
   IdentityName,
   IdentityQuery,
-} from '../../schemas/service/identity.ts';
-import type { Context } from '../../src/access/context.ts';
+} from '#schemas/service/identity.ts';
+import type { Context } from '#src/access/context.ts';
 import {
   addIdentity,
   getMe,
@@ -17,9 +19,7 @@ import {
   personExists,
   registerMe,
   removeIdentity,
-} from '../../src/people/identities.ts';
-import { readContext } from '../http/context.ts';
-import { routesOf, targetOf } from '../http/routes.ts';
+} from '#src/people/identities.ts';
 import { deleted, sendCreated, sendDeleted, sendPage, sendRecord, sendResult } from './replies.ts';
 import { conflictsThrownBy } from './resource.ts';
 

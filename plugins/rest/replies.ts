@@ -1,19 +1,19 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Context } from '../../src/access/context.ts';
-import { type Condition, requireVersion } from '../../src/core/conditions.ts';
-import { withIdempotencyKey } from '../../src/records/idempotency.ts';
+import { writeContext } from '#plugins/http/context.ts';
+import { conditionOf, ifMatch, isKnown, setTag, weakTagOf } from '#plugins/http/requests/conditions.ts';
+import { readKey } from '#plugins/http/requests/idempotency.ts';
+import { targetOf } from '#plugins/http/routes.ts';
+import type { Context } from '#src/access/context.ts';
+import { type Condition, requireVersion } from '#src/core/conditions.ts';
+import { withIdempotencyKey } from '#src/records/idempotency.ts';
 import {
   type CursorPage,
   cursorsAround,
   linkHeader,
   type Page,
   pagesAround,
-} from '../../src/records/lists/pages.ts';
-import { writeContext } from '../http/context.ts';
-import { conditionOf, ifMatch, isKnown, setTag, weakTagOf } from '../http/requests/conditions.ts';
-import { readKey } from '../http/requests/idempotency.ts';
-import { targetOf } from '../http/routes.ts';
+} from '#src/records/lists/pages.ts';
 
 export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.' });
 

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
-import { idInPath, ref, strict } from '../../schemas/parts/common.ts';
-import { Removal } from '../../schemas/parts/contract.ts';
-import type { Conflict } from '../../src/core/conflicts.ts';
-import { capitalize, withArticle } from '../../src/core/text.ts';
-import type { Operations } from '../../src/records/resource.ts';
-import { readContext } from '../http/context.ts';
-import { routesOf } from '../http/routes.ts';
+import { readContext } from '#plugins/http/context.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { idInPath, ref, strict } from '#schemas/parts/common.ts';
+import { Removal } from '#schemas/parts/contract.ts';
+import type { Conflict } from '#src/core/conflicts.ts';
+import { capitalize, withArticle } from '#src/core/text.ts';
+import type { Operations } from '#src/records/resource.ts';
 import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 
 /** The 409s that an operation throws. */

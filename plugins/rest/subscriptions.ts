@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ref, strict, string } from '../../schemas/parts/common.ts';
+import { readContext } from '#plugins/http/context.ts';
+import { routesOf } from '#plugins/http/routes.ts';
+import { ref, strict, string } from '#schemas/parts/common.ts';
 import {
   Subscription,
   SubscriptionChoice,
   SubscriptionList,
   SubscriptionQuery,
-} from '../../schemas/service/subscription.ts';
-import { orNotFound } from '../../src/core/errors.ts';
-import { findSubscription, severalProviders, subscriptionList } from '../../src/subscriptions/read.ts';
-import { readContext } from '../http/context.ts';
-import { routesOf } from '../http/routes.ts';
+} from '#schemas/service/subscription.ts';
+import { orNotFound } from '#src/core/errors.ts';
+import { findSubscription, severalProviders, subscriptionList } from '#src/subscriptions/read.ts';
 import { sendPage, sendRecord } from './replies.ts';
 
 const route = routesOf('Subscriptions');

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { serviceName } from '../name.ts';
-import { oneOf, strict } from '../parts/common.ts';
+import { serviceName } from '#schemas/name.ts';
+import { oneOf, strict } from '#schemas/parts/common.ts';
 
 export const Live = strict(
   { status: oneOf(['ok'], 'Always `ok`.') },

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { serviceName } from '../name.ts';
-import { Id, nullableTime, readOnly, strict, string, text, time } from '../parts/common.ts';
-import { listOf, listParameters, only } from '../parts/lists.ts';
+import { serviceName } from '#schemas/name.ts';
+import { Id, nullableTime, readOnly, strict, string, text, time } from '#schemas/parts/common.ts';
+import { listOf, listParameters, only } from '#schemas/parts/lists.ts';
 
 /** What a caller may do with all records. Each includes the ones before it. */
 export const ladder = ['read', 'write', 'admin'] as const;

@@ -10,8 +10,8 @@ import {
   string,
   Time,
   text,
-} from '../parts/common.ts';
-import { logOf, logParameters, only } from '../parts/lists.ts';
+} from '#schemas/parts/common.ts';
+import { logOf, logParameters, only } from '#schemas/parts/lists.ts';
 import { changeActions, longestRecordId } from './change.ts';
 import { SubscriptionItem } from './subscription.ts';
 

@@ -1,5 +1,5 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { exampleId, integer, oneOf, ref, strict, string, Time, text } from '../parts/common.ts';
+import { exampleId, integer, oneOf, ref, strict, string, Time, text } from '#schemas/parts/common.ts';
 import { longestCustomer } from './subscription.ts';
 
 /** The longest id in the audit log: the one of a subscription. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { strict, string } from '../parts/common.ts';
+import { strict, string } from '#schemas/parts/common.ts';
 
 /** Of results: the usual one, and the one of the specification of GraphQL over HTTP. */
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
-import { strict, Time, text } from '../parts/common.ts';
-import { logOf, logParameters } from '../parts/lists.ts';
+import { strict, Time, text } from '#schemas/parts/common.ts';
+import { logOf, logParameters } from '#schemas/parts/lists.ts';
 
 const members = {
   issuer: text(

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { oneOf, strict, string } from '../parts/common.ts';
+import { oneOf, strict, string } from '#schemas/parts/common.ts';
 
 export const signatureSchemes = ['timestamped', 'paddle', 'sha256', 'hex', 'base64', 'standard'] as const;
 export type SignatureScheme = (typeof signatureSchemes)[number];

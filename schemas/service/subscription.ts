@@ -1,6 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { limited, nullableText, nullableTime, oneOf, readOnly, strict, Time, text } from '../parts/common.ts';
-import { listOf, listParameters, only } from '../parts/lists.ts';
+import {
+  limited,
+  nullableText,
+  nullableTime,
+  oneOf,
+  readOnly,
+  strict,
+  Time,
+  text,
+} from '#schemas/parts/common.ts';
+import { listOf, listParameters, only } from '#schemas/parts/lists.ts';
 
 /** In Stripe's words, the best first: a customer with several subscriptions has the best of their states. */
 export const subscriptionStatuses = [

@@ -8,8 +8,8 @@ import {
   readOnly,
   strict,
   string,
-} from '../parts/common.ts';
-import { logOf, logParameters, only } from '../parts/lists.ts';
+} from '#schemas/parts/common.ts';
+import { logOf, logParameters, only } from '#schemas/parts/lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /**

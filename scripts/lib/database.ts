@@ -1,8 +1,8 @@
-import type { Settings } from '../../schemas/settings.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openDatabase } from '../../src/database/open.ts';
-import { type Log, openLog } from '../../src/telemetry/log.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { openDatabase } from '#src/database/open.ts';
+import { type Log, openLog } from '#src/telemetry/log.ts';
 
 /** The log of a command: what is below `level` would stand between its own lines. */
 export const commandLog = (level: 'warn' | 'error' = 'warn'): Log =>

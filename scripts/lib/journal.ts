@@ -1,7 +1,7 @@
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { OperatorError } from '../../src/core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 export interface Entry {
   idx: number;
@@ -57,7 +57,7 @@ export async function joinMigrations(check?: boolean): Promise<string[]> {
 
 /** What drizzle-kit, which takes long to load, notes of the tables. */
 async function snapshotOfTables(): Promise<object> {
-  const { default: config } = await import('../../drizzle/drizzle.config.ts');
+  const { default: config } = await import('#drizzle.config.ts');
   const { generateDrizzleJson } = await import('./drizzleKit.ts');
   const files = globSync(config.schema as string[]);
   const tables = await Promise.all(files.map(file => import(resolve(file))));

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import type { Environment } from '../../src/config/settings.ts';
-import { OperatorError } from '../../src/core/errors.ts';
+import type { Environment } from '#src/config/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 /**
  * Runs a PostgreSQL client program. The password is passed in the environment, because any user can see a command

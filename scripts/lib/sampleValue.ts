@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { wholeText } from '../../schemas/parts/common.ts';
+import { wholeText } from '#schemas/parts/common.ts';
 
 /** A value of a member: for each number another one, as far as the schema allows. */
 export function sampleValue(

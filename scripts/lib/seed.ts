@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { TSchema } from '@sinclair/typebox';
-import { type PgTable, sql } from '../../drizzle/orm.ts';
-import { UsageError } from '../../src/command.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import { rowsOfTable } from '../../src/database/statements/insertRows.ts';
-import { builder, rowsOf } from '../../src/database/statements/statement.ts';
-import type { AnyResource } from '../../src/records/resource.ts';
+import { type PgTable, sql } from '#drizzle/orm.ts';
+import { UsageError } from '#src/command.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { rowsOfTable } from '#src/database/statements/insertRows.ts';
+import { builder, rowsOf } from '#src/database/statements/statement.ts';
+import type { AnyResource } from '#src/records/resource.ts';
 import { sampleValue } from './sampleValue.ts';
 
 /** How many records of each list, by the plural of its resource. */

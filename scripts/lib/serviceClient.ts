@@ -1,4 +1,4 @@
-import { OperatorError } from '../../src/core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 /** Calls a running service with an API key. */
 export function serviceAt(url: string, key: string | undefined) {

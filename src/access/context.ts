@@ -1,7 +1,7 @@
-import type { Transport } from '../../schemas/service/audit.ts';
-import { type Actor, system } from '../core/actor.ts';
-import type { Writer } from '../database/write.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Transport } from '#schemas/service/audit.ts';
+import { type Actor, system } from '#src/core/actor.ts';
+import type { Writer } from '#src/database/write.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import type { Budget } from './limits/budget.ts';
 
 /** Everything a service function gets besides its input. */

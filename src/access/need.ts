@@ -1,5 +1,5 @@
-import type { Scope } from '../../schemas/service/apiKey.ts';
-import { AppError, refusal } from '../core/errors.ts';
+import type { Scope } from '#schemas/service/apiKey.ts';
+import { AppError, refusal } from '#src/core/errors.ts';
 import type { Context } from './context.ts';
 
 /** What a caller needs. Where `own` is enough, src/access/ownership.ts judges each record. */

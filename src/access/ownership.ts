@@ -1,5 +1,5 @@
-import { AppError, notFound } from '../core/errors.ts';
-import { capitalize } from '../core/text.ts';
+import { AppError, notFound } from '#src/core/errors.ts';
+import { capitalize } from '#src/core/text.ts';
 import type { Context } from './context.ts';
 
 /** Whose the records of a resource are. It matters for callers who have only `own`. */

@@ -1,10 +1,10 @@
-import { systemContext } from '../access/context.ts';
-import { setBounded } from '../core/kept.ts';
-import type { Connection } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
-import { explain } from '../database/databaseErrors.ts';
-import { watchService } from '../database/watch.ts';
-import type { Log } from '../telemetry/log.ts';
+import { systemContext } from '#src/access/context.ts';
+import { setBounded } from '#src/core/kept.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { explain } from '#src/database/databaseErrors.ts';
+import { watchService } from '#src/database/watch.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import type { Followed } from './followed.ts';
 import { longest, type Page, readPage } from './pages.ts';
 import { keyOf, type Position, positionGone } from './position.ts';

@@ -1,8 +1,8 @@
-import type { Side } from '../../drizzle/tables/service/auditLog.ts';
-import type { Context } from '../access/context.ts';
-import { need, scopesOf } from '../access/need.ts';
-import { visible } from '../access/ownership.ts';
-import { databaseFailure, explain } from '../database/databaseErrors.ts';
+import type { Side } from '#drizzle/tables/service/auditLog.ts';
+import type { Context } from '#src/access/context.ts';
+import { need, scopesOf } from '#src/access/need.ts';
+import { visible } from '#src/access/ownership.ts';
+import { databaseFailure, explain } from '#src/database/databaseErrors.ts';
 import type { Feed, OnDear } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';

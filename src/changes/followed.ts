@@ -1,7 +1,7 @@
 import type { TObject } from '@sinclair/typebox';
-import type { Context } from '../access/context.ts';
-import type { Need } from '../access/need.ts';
-import type { Ownership } from '../access/ownership.ts';
+import type { Context } from '#src/access/context.ts';
+import type { Need } from '#src/access/need.ts';
+import type { Ownership } from '#src/access/ownership.ts';
 
 /** A resource whose changes can be followed. */
 export interface Followed extends Ownership {

@@ -1,10 +1,10 @@
-import { sql } from '../../drizzle/orm.ts';
-import { auditLog, type Side } from '../../drizzle/tables/service/auditLog.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { lowestId } from '../core/ids.ts';
-import type { Connection } from '../database/connection.ts';
-import { type Row, rowsOf, statement, unknown } from '../database/statements/statement.ts';
+import { sql } from '#drizzle/orm.ts';
+import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { lowestId } from '#src/core/ids.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { type Row, rowsOf, statement, unknown } from '#src/database/statements/statement.ts';
 import type { Followed } from './followed.ts';
 import { type Position, positionGone, textOf } from './position.ts';
 

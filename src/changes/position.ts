@@ -1,5 +1,5 @@
-import type { Violation } from '../../schemas/parts/error.ts';
-import { AppError, invalid, refusal } from '../core/errors.ts';
+import type { Violation } from '#schemas/parts/error.ts';
+import { AppError, invalid, refusal } from '#src/core/errors.ts';
 
 /** How far somebody has read the changes of records. */
 export interface Position {

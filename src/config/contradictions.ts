@@ -1,4 +1,4 @@
-import type { Settings } from '../../schemas/settings.ts';
+import type { Settings } from '#schemas/settings.ts';
 import { readProviders } from './providers.ts';
 import { trustedProxies } from './trustedProxies.ts';
 import { isOrigin, isSecureUrl, isUsableUrl, listOf } from './urls.ts';

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../../schemas/service/provider.ts';
+import type { ProviderSettings } from '#schemas/service/provider.ts';
 
 /** Where a part of an event is. */
 export type Source = NonNullable<ProviderSettings['id']>;

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { ProviderSettings } from '../../schemas/service/provider.ts';
-import { compileCheck } from '../core/validation.ts';
+import { ProviderSettings } from '#schemas/service/provider.ts';
+import { compileCheck } from '#src/core/validation.ts';
 import { isPreset, type Preset, type PresetName, presets } from './presets.ts';
 
 /** A payment provider whose events are accepted. */

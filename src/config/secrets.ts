@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Settings } from '../../schemas/settings.ts';
-import { OperatorError } from '../core/errors.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
 import { readProviders } from './providers.ts';
 
 const fileIn = (folder: string) => join(folder, 'webhook-secrets.json');

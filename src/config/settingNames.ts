@@ -1,6 +1,6 @@
 import leven from 'leven';
-import { Settings } from '../../schemas/settings.ts';
-import { suggestName } from '../core/text.ts';
+import { Settings } from '#schemas/settings.ts';
+import { suggestName } from '#src/core/text.ts';
 
 const known = Object.entries(Settings.properties).flatMap(([name, { secret }]) =>
   secret ? [name, `${name}_FILE`] : [name],

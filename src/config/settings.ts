@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { Settings } from '../../schemas/settings.ts';
-import { OperatorError } from '../core/errors.ts';
-import { compileCheck } from '../core/validation.ts';
+import { Settings } from '#schemas/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { compileCheck } from '#src/core/validation.ts';
 import { contradictions } from './contradictions.ts';
 import { checkEnvFile } from './envFile.ts';
 import { misspeltNames, warningAbout } from './settingNames.ts';

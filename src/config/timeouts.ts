@@ -1,4 +1,4 @@
-import type { Settings } from '../../schemas/settings.ts';
+import type { Settings } from '#schemas/settings.ts';
 
 // Times that depend on each other, in milliseconds. All but the first follow from REQUEST_TIMEOUT.
 

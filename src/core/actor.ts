@@ -1,5 +1,5 @@
-import { ladder, type Scope } from '../../schemas/service/apiKey.ts';
-import type { AuditEntry } from '../../schemas/service/audit.ts';
+import { ladder, type Scope } from '#schemas/service/apiKey.ts';
+import type { AuditEntry } from '#schemas/service/audit.ts';
 
 /** The caller of a service function. `need` in src/access checks the scopes. */
 export interface Actor {

@@ -1,4 +1,4 @@
-import type { Violation } from '../../schemas/parts/error.ts';
+import type { Violation } from '#schemas/parts/error.ts';
 
 /**
  * Every error code that a client can get, with its HTTP status. 401: we do not know the caller. 403: we do, and they

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { idPattern } from '../../schemas/parts/common.ts';
+import { idPattern } from '#schemas/parts/common.ts';
 
 let last = 0;
 let counter = 0;

@@ -1,8 +1,8 @@
 import type { IntegerOptions, StringOptions, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
-import { anyJson, componentsIn, idPattern, wholeText } from '../../schemas/parts/common.ts';
-import type { Violation } from '../../schemas/parts/error.ts';
+import { anyJson, componentsIn, idPattern, wholeText } from '#schemas/parts/common.ts';
+import type { Violation } from '#schemas/parts/error.ts';
 import { readInstant } from './instants.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
 

@@ -1,5 +1,5 @@
-import { drizzle, type PgRemoteDatabase } from '../../drizzle/orm.ts';
-import { keptIn } from '../core/kept.ts';
+import { drizzle, type PgRemoteDatabase } from '#drizzle/orm.ts';
+import { keptIn } from '#src/core/kept.ts';
 
 /**
  * All that the service asks of a database driver. Each driver has an adapter; tracing is a wrapper.

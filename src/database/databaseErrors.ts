@@ -1,4 +1,4 @@
-import { AppError, internal, lockedOut, OperatorError, tookTooLong, unavailable } from '../core/errors.ts';
+import { AppError, internal, lockedOut, OperatorError, tookTooLong, unavailable } from '#src/core/errors.ts';
 
 const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Metrics, Reading } from '../telemetry/metrics.ts';
+import type { Metrics, Reading } from '#src/telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 

@@ -1,5 +1,5 @@
-import type { Settings } from '../../schemas/settings.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { announced } from './announcements/announced.ts';
 import type { Database } from './database.ts';
 

@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import { OperatorError } from '../core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 import { reasonOf } from './databaseErrors.ts';
 
 /** Fails fast: a request must wait neither for a connection that is down nor for one that hangs. */

@@ -1,5 +1,5 @@
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { isLockedOut, isOutage } from './databaseErrors.ts';

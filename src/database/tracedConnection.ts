@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
-import { inChildSpan, isTracing } from '../telemetry/tracing.ts';
+import { inChildSpan, isTracing } from '#src/telemetry/tracing.ts';
 import type { Connection } from './connection.ts';
 
 /** The connection with a span for each statement, when tracing is on. */

@@ -1,4 +1,4 @@
-import { Shares } from '../core/shares.ts';
+import { Shares } from '#src/core/shares.ts';
 import { LockedOut } from './databaseErrors.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tookTooLong } from '../core/errors.ts';
+import { tookTooLong } from '#src/core/errors.ts';
 import type { Connection } from './connection.ts';
 import { databaseFailure, isLockedOut } from './databaseErrors.ts';
 import { type Lines, Turns } from './turns.ts';

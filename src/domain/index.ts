@@ -1,4 +1,4 @@
-import { compose } from '../compose.ts';
+import { compose } from '#src/compose.ts';
 import { handlers } from './handlers/index.ts';
 import { resources } from './resources.ts';
 

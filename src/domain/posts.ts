@@ -1,8 +1,8 @@
-import { posts as table } from '../../drizzle/tables/posts.ts';
-import { post as contract } from '../../schemas/post.ts';
-import { removalOf } from '../records/deletions.ts';
-import { changesOf, creationOf } from '../records/records.ts';
-import { type Operations, resourceOf } from '../records/resource.ts';
+import { posts as table } from '#drizzle/tables/posts.ts';
+import { post as contract } from '#schemas/post.ts';
+import { removalOf } from '#src/records/deletions.ts';
+import { changesOf, creationOf } from '#src/records/records.ts';
+import { type Operations, resourceOf } from '#src/records/resource.ts';
 import { user } from './users.ts';
 
 export const post = resourceOf('posts', contract, table, {

@@ -1,6 +1,6 @@
-import { peopleFields } from '../../plugins/graphql/people.ts';
-import { peopleRoutes } from '../../plugins/rest/people.ts';
-import { offer } from '../compose.ts';
+import { peopleFields } from '#plugins/graphql/people.ts';
+import { peopleRoutes } from '#plugins/rest/people.ts';
+import { offer } from '#src/compose.ts';
 import { posts } from './posts.ts';
 import { users } from './users.ts';
 

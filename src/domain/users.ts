@@ -1,9 +1,9 @@
-import { users as table } from '../../drizzle/tables/users.ts';
-import { user as contract } from '../../schemas/user.ts';
-import { revokeKeysOf } from '../people/apiKeys.ts';
-import { removalOf } from '../records/deletions.ts';
-import { changesOf, creationOf } from '../records/records.ts';
-import { type Operations, resourceOf } from '../records/resource.ts';
+import { users as table } from '#drizzle/tables/users.ts';
+import { user as contract } from '#schemas/user.ts';
+import { revokeKeysOf } from '#src/people/apiKeys.ts';
+import { removalOf } from '#src/records/deletions.ts';
+import { changesOf, creationOf } from '#src/records/records.ts';
+import { type Operations, resourceOf } from '#src/records/resource.ts';
 
 export const user = resourceOf('users', contract, table, {
   unique: ['email'],

@@ -1,19 +1,19 @@
-import { and, eq, getTableColumns, inArray, isNull, type SQL } from '../../drizzle/orm.ts';
-import { persons } from '../../drizzle/persons.ts';
-import { apiKeys } from '../../drizzle/tables/service/apiKeys.ts';
-import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '../../schemas/service/apiKey.ts';
-import type { Context } from '../access/context.ts';
-import { makeToken, tokenHashOf } from '../access/credentials/apiKeyToken.ts';
-import { trustNothing } from '../access/credentials/trust.ts';
-import { need } from '../access/need.ts';
-import { type Condition, requireVersion } from '../core/conditions.ts';
-import { invalid, orNotFound } from '../core/errors.ts';
-import { isId, newRecord } from '../core/ids.ts';
-import { readInstant } from '../core/instants.ts';
-import { orm } from '../database/connection.ts';
-import { inTransaction } from '../database/write.ts';
-import { recordWrites } from '../records/audit.ts';
-import { PagedList } from '../records/lists/pagedList.ts';
+import { and, eq, getTableColumns, inArray, isNull, type SQL } from '#drizzle/orm.ts';
+import { persons } from '#drizzle/persons.ts';
+import { apiKeys } from '#drizzle/tables/service/apiKeys.ts';
+import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '#schemas/service/apiKey.ts';
+import type { Context } from '#src/access/context.ts';
+import { makeToken, tokenHashOf } from '#src/access/credentials/apiKeyToken.ts';
+import { trustNothing } from '#src/access/credentials/trust.ts';
+import { need } from '#src/access/need.ts';
+import { type Condition, requireVersion } from '#src/core/conditions.ts';
+import { invalid, orNotFound } from '#src/core/errors.ts';
+import { isId, newRecord } from '#src/core/ids.ts';
+import { readInstant } from '#src/core/instants.ts';
+import { orm } from '#src/database/connection.ts';
+import { inTransaction } from '#src/database/write.ts';
+import { recordWrites } from '#src/records/audit.ts';
+import { PagedList } from '#src/records/lists/pagedList.ts';
 
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);

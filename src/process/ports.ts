@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { OperatorError } from '../core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 /** Refuses a port that is not free, before a database is created by a start that must fail. */
 export async function checkPort(name: string, port: number | undefined, host: string): Promise<void> {

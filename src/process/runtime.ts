@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Settings } from '../../schemas/settings.ts';
-import { withKeptSecrets } from '../config/secrets.ts';
-import { openDatabase } from '../database/open.ts';
-import { openLog } from '../telemetry/log.ts';
-import { openCalls } from '../webhooks/calls.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { withKeptSecrets } from '#src/config/secrets.ts';
+import { openDatabase } from '#src/database/open.ts';
+import { openLog } from '#src/telemetry/log.ts';
+import { openCalls } from '#src/webhooks/calls.ts';
 import { openMetrics } from './metrics.ts';
 import { checkPort } from './ports.ts';
 import { startTraces } from './traces.ts';

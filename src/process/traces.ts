@@ -1,6 +1,6 @@
-import manifest from '../../package.json' with { type: 'json' };
-import type { Environment } from '../config/settings.ts';
-import { OperatorError } from '../core/errors.ts';
+import manifest from '#package.json' with { type: 'json' };
+import type { Environment } from '#src/config/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 /**
  * Starts tracing if an endpoint is set, unless OTEL_TRACES_EXPORTER decides; returns what ends it. OpenTelemetry is
@@ -14,5 +14,5 @@ export async function startTraces(env: Environment): Promise<() => Promise<void>
   if (!isWanted) return async () => {};
   if (protocol && protocol !== 'http/json')
     throw new OperatorError('OTEL_EXPORTER_OTLP_PROTOCOL must be http/json: no other is supported.');
-  return (await import('../telemetry/otel.ts')).startTracing(manifest.version);
+  return (await import('#src/telemetry/otel.ts')).startTracing(manifest.version);
 }

@@ -1,7 +1,7 @@
-import { getTableColumns, getTableConfig, type PgColumn, type PgTable } from '../../drizzle/orm.ts';
-import { maxCascade } from '../../schemas/parts/contract.ts';
-import { conflict } from '../core/conflicts.ts';
-import { wordsOf } from '../core/text.ts';
+import { getTableColumns, getTableConfig, type PgColumn, type PgTable } from '#drizzle/orm.ts';
+import { maxCascade } from '#schemas/parts/contract.ts';
+import { conflict } from '#src/core/conflicts.ts';
+import { wordsOf } from '#src/core/text.ts';
 
 /**
  * The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are

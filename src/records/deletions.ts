@@ -1,10 +1,10 @@
-import { count, or, type PgColumn, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
-import { maxCascade, type Removal } from '../../schemas/parts/contract.ts';
-import type { Context } from '../access/context.ts';
-import { seesOnlyOwn } from '../access/ownership.ts';
-import { type Condition, requireVersion } from '../core/conditions.ts';
-import type { Conflict } from '../core/conflicts.ts';
-import { orm } from '../database/connection.ts';
+import { count, or, type PgColumn, type PgTable, type SQL, sql } from '#drizzle/orm.ts';
+import { maxCascade, type Removal } from '#schemas/parts/contract.ts';
+import type { Context } from '#src/access/context.ts';
+import { seesOnlyOwn } from '#src/access/ownership.ts';
+import { type Condition, requireVersion } from '#src/core/conditions.ts';
+import type { Conflict } from '#src/core/conflicts.ts';
+import { orm } from '#src/database/connection.ts';
 import { recordWrites } from './audit.ts';
 import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';
 import { type Sided, sideOf } from './relations.ts';

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { eq, lt } from '../../drizzle/orm.ts';
-import { idempotencyKeys } from '../../drizzle/tables/service/idempotencyKeys.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { conflict } from '../core/conflicts.ts';
-import { AppError, refusal } from '../core/errors.ts';
-import { orm } from '../database/connection.ts';
-import { isLockedOut, LockedOut } from '../database/databaseErrors.ts';
-import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { oneAtATime } from '../database/turns.ts';
-import { inTransaction } from '../database/write.ts';
+import { eq, lt } from '#drizzle/orm.ts';
+import { idempotencyKeys } from '#drizzle/tables/service/idempotencyKeys.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { conflict } from '#src/core/conflicts.ts';
+import { AppError, refusal } from '#src/core/errors.ts';
+import { orm } from '#src/database/connection.ts';
+import { isLockedOut, LockedOut } from '#src/database/databaseErrors.ts';
+import { deleteBatch } from '#src/database/statements/deleteBatch.ts';
+import { oneAtATime } from '#src/database/turns.ts';
+import { inTransaction } from '#src/database/write.ts';
 
 /** A request that takes effect once, however often it arrives. */
 export interface KeyedRequest {

@@ -1,7 +1,7 @@
-import { getTableConfig, type PgTable, pgTable } from '../../drizzle/orm.ts';
-import { auditQuery } from '../../schemas/service/audit.ts';
-import { changeActions, changesQuery } from '../../schemas/service/change.ts';
-import { OperatorError } from '../core/errors.ts';
+import { getTableConfig, type PgTable, pgTable } from '#drizzle/orm.ts';
+import { auditQuery } from '#schemas/service/audit.ts';
+import { changeActions, changesQuery } from '#schemas/service/change.ts';
+import { OperatorError } from '#src/core/errors.ts';
 import type { AnyResource, Contract } from './resource.ts';
 
 interface Named extends Pick<AnyResource, 'name' | 'title' | 'plural' | 'path' | 'parents' | 'counted'> {

@@ -1,6 +1,6 @@
-import type { Side } from '../../drizzle/tables/service/auditLog.ts';
-import { invalid } from '../core/errors.ts';
-import { databaseFailure } from '../database/databaseErrors.ts';
+import type { Side } from '#drizzle/tables/service/auditLog.ts';
+import { invalid } from '#src/core/errors.ts';
+import { databaseFailure } from '#src/database/databaseErrors.ts';
 import type { AnyResource } from './resource.ts';
 
 /** What `sideOf` needs to know of a resource. */

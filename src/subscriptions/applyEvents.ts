@@ -1,10 +1,10 @@
-import type { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
+import type { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import {
   type KnownItem,
   mostItems,
   type SubscriptionStatus,
   subscriptionStatuses,
-} from '../../schemas/service/subscription.ts';
+} from '#schemas/service/subscription.ts';
 
 /** What an event says of a subscription of its customer. */
 export interface StatusEvent {

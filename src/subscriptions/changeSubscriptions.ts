@@ -1,13 +1,13 @@
-import { sql } from '../../drizzle/orm.ts';
-import { subscriptions } from '../../drizzle/tables/service/subscriptions.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { newRecord } from '../core/ids.ts';
-import { timeOfChange } from '../core/instants.ts';
-import type { Connection } from '../database/connection.ts';
-import { arrayText, rowsOfTable } from '../database/statements/insertRows.ts';
-import { statement } from '../database/statements/statement.ts';
-import { recordWrites, type Write } from '../records/audit.ts';
+import { sql } from '#drizzle/orm.ts';
+import { subscriptions } from '#drizzle/tables/service/subscriptions.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { newRecord } from '#src/core/ids.ts';
+import { timeOfChange } from '#src/core/instants.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { arrayText, rowsOfTable } from '#src/database/statements/insertRows.ts';
+import { statement } from '#src/database/statements/statement.ts';
+import { recordWrites, type Write } from '#src/records/audit.ts';
 import { applyEvents, type StatusEvent, timeOfEvent } from './applyEvents.ts';
 import { ofCustomers, subscriptionIdOf } from './read.ts';
 

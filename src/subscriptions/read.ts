@@ -1,19 +1,19 @@
-import { getTableColumns, sql } from '../../drizzle/orm.ts';
-import { subscriptions } from '../../drizzle/tables/service/subscriptions.ts';
+import { getTableColumns, sql } from '#drizzle/orm.ts';
+import { subscriptions } from '#drizzle/tables/service/subscriptions.ts';
 import {
   longestCustomer,
   Subscription,
   SubscriptionQuery,
   type subscriptionSorts,
-} from '../../schemas/service/subscription.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import type { Followed } from '../changes/followed.ts';
-import { conflict } from '../core/conflicts.ts';
-import { fits } from '../core/text.ts';
-import { arrayText } from '../database/statements/insertRows.ts';
-import { statement } from '../database/statements/statement.ts';
-import { PagedList } from '../records/lists/pagedList.ts';
+} from '#schemas/service/subscription.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import type { Followed } from '#src/changes/followed.ts';
+import { conflict } from '#src/core/conflicts.ts';
+import { fits } from '#src/core/text.ts';
+import { arrayText } from '#src/database/statements/insertRows.ts';
+import { statement } from '#src/database/statements/statement.ts';
+import { PagedList } from '#src/records/lists/pagedList.ts';
 
 // The items have a member of ours besides: no schema of an answer names it.
 const { id: _, ...columns } = getTableColumns(subscriptions);

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Settings } from '../../schemas/settings.ts';
-import { printableJson } from '../core/text.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { printableJson } from '#src/core/text.ts';
 import { openLogOutput } from './logOutput.ts';
 import { type Failure, readableLines } from './readableLines.ts';
 import { isTracing, traceIds } from './tracing.ts';

@@ -7,7 +7,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { serviceName } from '../../schemas/name.ts';
+import { serviceName } from '#schemas/name.ts';
 import { enableTracing } from './tracing.ts';
 
 /**

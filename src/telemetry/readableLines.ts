@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { DestinationStream } from 'pino';
-import { printable, printableJson, printableLines } from '../core/text.ts';
+import { printable, printableJson, printableLines } from '#src/core/text.ts';
 
 type Style = Parameters<typeof styleText>[0];
 /** Without colours where NO_COLOR is set. */

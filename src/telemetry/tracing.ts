@@ -8,8 +8,8 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { serviceName } from '../../schemas/name.ts';
-import { codeOf } from '../core/errors.ts';
+import { serviceName } from '#schemas/name.ts';
+import { codeOf } from '#src/core/errors.ts';
 
 /** Undefined while tracing is off. */
 let tracer: Tracer | undefined;

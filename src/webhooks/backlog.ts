@@ -1,12 +1,12 @@
-import { count, inArray } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import type { Backlog } from '../../schemas/service/webhookEvent.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { type Connection, orm } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
-import { watchIn } from '../database/metrics.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { count, inArray } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import type { Backlog } from '#schemas/service/webhookEvent.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { watchIn } from '#src/database/metrics.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 
 const open = ['received', 'failed', 'dead'] as const;
 const { status } = webhookEvents;

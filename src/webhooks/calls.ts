@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../database/database.ts';
+import type { Database } from '#src/database/database.ts';
 
 /** Milliseconds. Each notification takes a lock that all commits with one share. */
 const atMostEvery = 20;

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { longestCustomer } from '../../schemas/service/subscription.ts';
-import { longestShown } from '../../schemas/service/webhookEvent.ts';
-import type { Preset, Source } from '../config/presets.ts';
-import { fits, truncateForColumn } from '../core/text.ts';
+import { longestCustomer } from '#schemas/service/subscription.ts';
+import { longestShown } from '#schemas/service/webhookEvent.ts';
+import type { Preset, Source } from '#src/config/presets.ts';
+import { fits, truncateForColumn } from '#src/core/text.ts';
 import type { Headers } from './signature.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -1,5 +1,5 @@
-import { and, count, eq, getTableColumns, inArray, lt, type SQL, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
+import { and, count, eq, getTableColumns, inArray, lt, type SQL, sql } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import {
   dismissible,
   type EventQuery,
@@ -7,17 +7,17 @@ import {
   replayable,
   type WebhookEvent,
   type WebhookEventDetail,
-} from '../../schemas/service/webhookEvent.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { conflict } from '../core/conflicts.ts';
-import { notFound, orNotFound } from '../core/errors.ts';
-import { isId, lowestId } from '../core/ids.ts';
-import { orm } from '../database/connection.ts';
-import { deleteBatch } from '../database/statements/deleteBatch.ts';
-import { inTransaction } from '../database/write.ts';
-import { recordWrites } from '../records/audit.ts';
-import { PagedList } from '../records/lists/pagedList.ts';
+} from '#schemas/service/webhookEvent.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { conflict } from '#src/core/conflicts.ts';
+import { notFound, orNotFound } from '#src/core/errors.ts';
+import { isId, lowestId } from '#src/core/ids.ts';
+import { orm } from '#src/database/connection.ts';
+import { deleteBatch } from '#src/database/statements/deleteBatch.ts';
+import { inTransaction } from '#src/database/write.ts';
+import { recordWrites } from '#src/records/audit.ts';
+import { PagedList } from '#src/records/lists/pagedList.ts';
 import { fingerprintOf } from './envelope.ts';
 import { dequeue, enqueue, lockInQueue } from './queue.ts';
 

@@ -1,7 +1,7 @@
-import { getTableColumns } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import type { Context } from '../access/context.ts';
-import type { StatusEvent } from '../subscriptions/applyEvents.ts';
+import { getTableColumns } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import type { Context } from '#src/access/context.ts';
+import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
 
 const { status, reason, deliveries, lastError, failures, body, updatedAt, processedAt, ...columns } =
   getTableColumns(webhookEvents);

@@ -1,9 +1,9 @@
 import type { Static, TSchema } from '@sinclair/typebox';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import type { Context } from '../access/context.ts';
-import { compileCheck } from '../core/validation.ts';
-import { arrayText } from '../database/statements/insertRows.ts';
-import { statement } from '../database/statements/statement.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import type { Context } from '#src/access/context.ts';
+import { compileCheck } from '#src/core/validation.ts';
+import { arrayText } from '#src/database/statements/insertRows.ts';
+import { statement } from '#src/database/statements/statement.ts';
 import { parseBody } from './envelope.ts';
 import type { IncomingEvent } from './handler.ts';
 import { hasFingerprint } from './queue.ts';

@@ -1,16 +1,16 @@
-import { eq, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { truncateForColumn } from '../core/text.ts';
-import { orm } from '../database/connection.ts';
-import { databaseFailure } from '../database/databaseErrors.ts';
-import { arrayText } from '../database/statements/insertRows.ts';
-import { statement } from '../database/statements/statement.ts';
-import { inTransaction, waitLongerForLocks } from '../database/write.ts';
-import type { StatusEvent } from '../subscriptions/applyEvents.ts';
-import { changeSubscriptions } from '../subscriptions/changeSubscriptions.ts';
-import { eventAttributes, inSpan } from '../telemetry/tracing.ts';
+import { eq, sql } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { truncateForColumn } from '#src/core/text.ts';
+import { orm } from '#src/database/connection.ts';
+import { databaseFailure } from '#src/database/databaseErrors.ts';
+import { arrayText } from '#src/database/statements/insertRows.ts';
+import { statement } from '#src/database/statements/statement.ts';
+import { inTransaction, waitLongerForLocks } from '#src/database/write.ts';
+import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
+import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';
+import { eventAttributes, inSpan } from '#src/telemetry/tracing.ts';
 import { type Handlers, handlerFor, type IncomingEvent, incomingColumns } from './handler.ts';
 import {
   type Batch,

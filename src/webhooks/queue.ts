@@ -1,14 +1,14 @@
-import { and, asc, eq, lte, sql } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import { webhookBatches, webhookQueue } from '../../drizzle/tables/service/webhookQueue.ts';
-import type { Context } from '../access/context.ts';
-import { need } from '../access/need.ts';
-import { newId } from '../core/ids.ts';
-import { keptIn } from '../core/kept.ts';
-import { type Connection, orm } from '../database/connection.ts';
-import { arrayText } from '../database/statements/insertRows.ts';
-import { statement } from '../database/statements/statement.ts';
-import { inTransaction } from '../database/write.ts';
+import { and, asc, eq, lte, sql } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import { webhookBatches, webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { newId } from '#src/core/ids.ts';
+import { keptIn } from '#src/core/kept.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
+import { arrayText } from '#src/database/statements/insertRows.ts';
+import { statement } from '#src/database/statements/statement.ts';
+import { inTransaction } from '#src/database/write.ts';
 
 /*
  * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that

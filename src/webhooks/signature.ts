@@ -1,8 +1,8 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { SignatureScheme } from '../../schemas/service/provider.ts';
-import { openMemoryStore } from '../access/limits/rateLimitStore.ts';
-import type { Provider } from '../config/providers.ts';
-import { isStorableJson } from '../core/validation.ts';
+import type { SignatureScheme } from '#schemas/service/provider.ts';
+import { openMemoryStore } from '#src/access/limits/rateLimitStore.ts';
+import type { Provider } from '#src/config/providers.ts';
+import { isStorableJson } from '#src/core/validation.ts';
 
 export type Headers = Record<string, string | string[] | undefined>;
 

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox';
-import { oneOf } from '../../schemas/parts/common.ts';
-import type { SubscriptionStatus } from '../../schemas/service/subscription.ts';
-import type { Source } from '../config/presets.ts';
-import type { StatusEvent } from '../subscriptions/applyEvents.ts';
+import { oneOf } from '#schemas/parts/common.ts';
+import type { SubscriptionStatus } from '#schemas/service/subscription.ts';
+import type { Source } from '#src/config/presets.ts';
+import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
 import { asReference, asTime, member, readerOf, shown } from './envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';

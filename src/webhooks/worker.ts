@@ -1,9 +1,9 @@
-import type { Settings } from '../../schemas/settings.ts';
-import type { Context } from '../access/context.ts';
-import type { Database } from '../database/database.ts';
-import { watchService } from '../database/watch.ts';
-import type { Log } from '../telemetry/log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Context } from '#src/access/context.ts';
+import type { Database } from '#src/database/database.ts';
+import { watchService } from '#src/database/watch.ts';
+import type { Log } from '#src/telemetry/log.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 import type { Calls } from './calls.ts';
 import type { Handlers, IncomingEvent } from './handler.ts';
 import { giveUp, processBatch } from './processing.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { serviceName } from '../../schemas/name.ts';
-import { isWellFormed, makeToken } from '../../src/access/credentials/apiKeyToken.ts';
-import { newId } from '../../src/core/ids.ts';
-import { seed } from '../helper/values/random.ts';
+import { serviceName } from '#schemas/name.ts';
+import { isWellFormed, makeToken } from '#src/access/credentials/apiKeyToken.ts';
+import { newId } from '#src/core/ids.ts';
+import { seed } from '#test/helper/values/random.ts';
 
 t.test('a token has 256 random bits, and a typo in it is detected without a database', async t => {
   const id = newId(Date.now());

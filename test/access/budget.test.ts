@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Budget } from '../../src/access/limits/budget.ts';
+import { Budget } from '#src/access/limits/budget.ts';
 
 t.test(
   'operations with many values go on in turns of the event loop, one account after the other; others have as long between',

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { bearer, makeKey, openIssuer } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { fill } from '../helper/graphql.ts';
+import { bearer, makeKey, openIssuer } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { fill } from '#test/helper/graphql.ts';
 
 t.test('each forbidden field fails by itself and names the scope it needs', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });

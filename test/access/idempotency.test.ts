@@ -1,11 +1,11 @@
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { serviceName } from '../../schemas/name.ts';
-import { bearer, makeKey, openIssuer } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase, select } from '../helper/database.ts';
-import { isReplayed, keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/resources/records.ts';
+import { sql } from '#drizzle/orm.ts';
+import { serviceName } from '#schemas/name.ts';
+import { bearer, makeKey, openIssuer } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase, select } from '#test/helper/database.ts';
+import { isReplayed, keyed } from '#test/helper/events/replays.ts';
+import { newPerson } from '#test/helper/resources/records.ts';
 
 const database = await openTestDatabase(t);
 const required = { AUTH_MODE: 'required' } as const;

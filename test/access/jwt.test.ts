@@ -4,10 +4,10 @@ import { runInNewContext } from 'node:vm';
 import type { JWTPayload } from 'jose';
 import { pino } from 'pino';
 import t from 'tap';
-import { openTokenVerifier } from '../../src/access/credentials/jwt.ts';
-import { bearer, openIssuer, seconds } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase, testLog } from '../helper/database.ts';
+import { openTokenVerifier } from '#src/access/credentials/jwt.ts';
+import { bearer, openIssuer, seconds } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase, testLog } from '#test/helper/database.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

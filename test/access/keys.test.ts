@@ -1,15 +1,15 @@
 // runs: in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { serviceName } from '../../schemas/name.ts';
-import { openKeyRing } from '../../src/access/credentials/keyRing.ts';
-import { orm } from '../../src/database/connection.ts';
-import { getKey, revokeKey } from '../../src/people/apiKeys.ts';
-import { bearer, inside, makeKey } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase, watchStatements } from '../helper/database.ts';
-import { until } from '../rig/process.ts';
+import { sql } from '#drizzle/orm.ts';
+import { serviceName } from '#schemas/name.ts';
+import { openKeyRing } from '#src/access/credentials/keyRing.ts';
+import { orm } from '#src/database/connection.ts';
+import { getKey, revokeKey } from '#src/people/apiKeys.ts';
+import { bearer, inside, makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase, watchStatements } from '#test/helper/database.ts';
+import { until } from '#test/rig/process.ts';
 
 const required = { AUTH_MODE: 'required' } as const;
 

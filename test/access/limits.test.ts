@@ -2,14 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fastify } from 'fastify';
 import t from 'tap';
-import proxies from '../../plugins/http/proxies.ts';
-import { makeToken } from '../../src/access/credentials/apiKeyToken.ts';
-import { networkOf, withoutPorts } from '../../src/access/limits/addresses.ts';
-import { openMemoryStore } from '../../src/access/limits/rateLimitStore.ts';
-import { newId } from '../../src/core/ids.ts';
-import { bearer, makeKey, openIssuer } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase, watchStatements } from '../helper/database.ts';
+import proxies from '#plugins/http/proxies.ts';
+import { makeToken } from '#src/access/credentials/apiKeyToken.ts';
+import { networkOf, withoutPorts } from '#src/access/limits/addresses.ts';
+import { openMemoryStore } from '#src/access/limits/rateLimitStore.ts';
+import { newId } from '#src/core/ids.ts';
+import { bearer, makeKey, openIssuer } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase, watchStatements } from '#test/helper/database.ts';
 
 const standard = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
 const required = { ...standard, AUTH_MODE: 'required' } as const;

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { bearer, makeKey, makeUser, openIssuer } from '../helper/access.ts';
-import { type Answer, build, type Call } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/resources/records.ts';
+import { bearer, makeKey, makeUser, openIssuer } from '#test/helper/access.ts';
+import { type Answer, build, type Call } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { keyed } from '#test/helper/events/replays.ts';
+import { newPerson } from '#test/helper/resources/records.ts';
 
 const database = await openTestDatabase(t);
 const issuer = await openIssuer(t);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import type { Need } from '../../src/access/need.ts';
-import { backend, hold } from '../helper/database.ts';
+import type { Need } from '#src/access/need.ts';
+import { backend, hold } from '#test/helper/database.ts';
 import {
   buildOwned,
   cellsOf,
@@ -9,9 +9,9 @@ import {
   expected,
   nameOf,
   ownedResources,
-} from '../helper/resources/owned.ts';
-import { makeRecord, newBody, newChange } from '../helper/resources/records.ts';
-import { tending } from '../world/tendings.ts';
+} from '#test/helper/resources/owned.ts';
+import { makeRecord, newBody, newChange } from '#test/helper/resources/records.ts';
+import { tending } from '#test/world/tendings.ts';
 
 const { app, send, call, newToken, prepare, database } = await buildOwned(t);
 const onPostgres = backend === 'postgres' ? {} : { skip: 'the embedded database has one connection' };

@@ -1,9 +1,9 @@
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
-import { schemaText } from '../../plugins/graphql/schema.ts';
-import { buildOwned, cellsOf, distinctResources, expected, nameOf } from '../helper/resources/owned.ts';
-import { completeResources } from '../helper/resources/records.ts';
-import { domain } from '../world/index.ts';
+import { schemaText } from '#plugins/graphql/schema.ts';
+import { buildOwned, cellsOf, distinctResources, expected, nameOf } from '#test/helper/resources/owned.ts';
+import { completeResources } from '#test/helper/resources/records.ts';
+import { domain } from '#test/world/index.ts';
 
 const { send, prepare } = await buildOwned(t);
 

@@ -1,10 +1,10 @@
 import { fastify } from 'fastify';
 import t from 'tap';
-import gate from '../../plugins/http/admission/gate.ts';
-import identity from '../../plugins/http/admission/identity.ts';
-import methods from '../../plugins/http/methods.ts';
-import { openRateLimits } from '../../src/access/limits/rateLimits.ts';
-import { testLog } from '../helper/database.ts';
+import gate from '#plugins/http/admission/gate.ts';
+import identity from '#plugins/http/admission/identity.ts';
+import methods from '#plugins/http/methods.ts';
+import { openRateLimits } from '#src/access/limits/rateLimits.ts';
+import { testLog } from '#test/helper/database.ts';
 
 t.test('an application does not start if a route declares no scope', async t => {
   const app = fastify();

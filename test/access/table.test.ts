@@ -2,13 +2,13 @@
 import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { serviceName } from '../../schemas/name.ts';
-import { ladder } from '../../schemas/service/apiKey.ts';
-import { makeToken } from '../../src/access/credentials/apiKeyToken.ts';
-import { createKey, revokeKey } from '../../src/people/apiKeys.ts';
-import { bearer, inside, makeKey, makeUser, openIssuer, seconds } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import { serviceName } from '#schemas/name.ts';
+import { ladder } from '#schemas/service/apiKey.ts';
+import { makeToken } from '#src/access/credentials/apiKeyToken.ts';
+import { createKey, revokeKey } from '#src/people/apiKeys.ts';
+import { bearer, inside, makeKey, makeUser, openIssuer, seconds } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
 
 const someId = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

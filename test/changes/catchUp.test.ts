@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openLog } from '../../src/telemetry/log.ts';
-import { build } from '../helper/app.ts';
-import { holdDear, openTestDatabase } from '../helper/database.ts';
-import { openEvents, openFeed } from '../helper/eventStream.ts';
-import { until } from '../rig/process.ts';
+import { openLog } from '#src/telemetry/log.ts';
+import { build } from '#test/helper/app.ts';
+import { holdDear, openTestDatabase } from '#test/helper/database.ts';
+import { openEvents, openFeed } from '#test/helper/eventStream.ts';
+import { until } from '#test/rig/process.ts';
 
 // Bug: a position of one's own making made each of a hundred streams read the log of changes at once.
 t.test(

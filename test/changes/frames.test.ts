@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openFeed } from '../helper/eventStream.ts';
-import { request } from '../helper/http.ts';
-import { until } from '../rig/process.ts';
+import { openFeed } from '#test/helper/eventStream.ts';
+import { request } from '#test/helper/http.ts';
+import { until } from '#test/rig/process.ts';
 
 /** A masked frame of a client, with this many bytes. */
 function frame(first: number, length: number): Buffer {

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient as createSseClient } from 'graphql-sse';
 import { type Client, createClient as createSocketClient } from 'graphql-ws';
 import t, { type Test } from 'tap';
-import { bearer, makeKey, seconds } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { listen, openEvents, openFeed } from '../helper/eventStream.ts';
-import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
-import { burrow } from '../world/burrows.ts';
-import { specimen } from '../world/specimens.ts';
+import { bearer, makeKey, seconds } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { listen, openEvents, openFeed } from '#test/helper/eventStream.ts';
+import { buildReceiver, paymentEvent } from '#test/helper/events/webhooks.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into results of every shape
 type Result = any;

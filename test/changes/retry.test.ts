@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { Connection } from '../../src/database/connection.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { openFeed } from '../helper/eventStream.ts';
-import { fill } from '../helper/graphql.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { openFeed } from '#test/helper/eventStream.ts';
+import { fill } from '#test/helper/graphql.ts';
 
 // Bug: before the next change or heartbeat, nobody woke a reader that the database had failed for a moment.
 t.test('a reader that catches up goes on soon after a page could not be read', async t => {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { makeToken } from '../../src/access/credentials/apiKeyToken.ts';
-import { newId } from '../../src/core/ids.ts';
-import { orm } from '../../src/database/connection.ts';
-import { bearer, makeKey, openIssuer, seconds } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { openFeed } from '../helper/eventStream.ts';
+import { sql } from '#drizzle/orm.ts';
+import { makeToken } from '#src/access/credentials/apiKeyToken.ts';
+import { newId } from '#src/core/ids.ts';
+import { orm } from '#src/database/connection.ts';
+import { bearer, makeKey, openIssuer, seconds } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { openFeed } from '#test/helper/eventStream.ts';
 
 t.test('a stream ends with the key or the token that opened it', async t => {
   const database = await openTestDatabase(t);

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import t, { type Test } from 'tap';
-import { bearer, makeKey } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { openFeed } from '../helper/eventStream.ts';
-import { exchange, request } from '../helper/http.ts';
-import { until } from '../rig/process.ts';
+import { bearer, makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { openFeed } from '#test/helper/eventStream.ts';
+import { exchange, request } from '#test/helper/http.ts';
+import { until } from '#test/rig/process.ts';
 
 /** Opens a WebSocket by hand, and tells its close code: 1006 when there was none. */
 async function openSocket(

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { recordWrites } from '../../src/records/audit.ts';
-import { inside } from '../helper/access.ts';
-import { openFeed } from '../helper/eventStream.ts';
-import { burrow } from '../world/burrows.ts';
-import { specimen } from '../world/specimens.ts';
+import { recordWrites } from '#src/records/audit.ts';
+import { inside } from '#test/helper/access.ts';
+import { openFeed } from '#test/helper/eventStream.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 t.test('each committed change is an event, with the record as it is now', async t => {
   const { call, make, follow } = await openFeed(t);

@@ -1,6 +1,6 @@
 import { parseEnv } from 'node:util';
 import t from 'tap';
-import { checkEnvFile } from '../../src/config/envFile.ts';
+import { checkEnvFile } from '#src/config/envFile.ts';
 
 const linesIn = (text: string) =>
   checkEnvFile(text).problems.map(problem => Number(/line (\d+)/.exec(problem)?.[1]));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { misspeltNames, warningAbout } from '../../src/config/settingNames.ts';
+import { misspeltNames, warningAbout } from '#src/config/settingNames.ts';
 
 t.test('a misspelt name stops the start: AUTHMODE=required is not silently ignored', async t => {
   for (const [name, meant] of [

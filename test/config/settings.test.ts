@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { type Environment, readSettings, SettingsError } from '../../src/config/settings.ts';
-import { statementTimeout } from '../../src/config/timeouts.ts';
-import { trustedProxies } from '../../src/config/trustedProxies.ts';
-import { startTraces } from '../../src/process/traces.ts';
+import { type Environment, readSettings, SettingsError } from '#src/config/settings.ts';
+import { statementTimeout } from '#src/config/timeouts.ts';
+import { trustedProxies } from '#src/config/trustedProxies.ts';
+import { startTraces } from '#src/process/traces.ts';
 
 /** What stops the start. */
 function problems(env: Environment): string[] {

@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import t from 'tap';
-import { readProviders } from '../../src/config/providers.ts';
-import { keptSecrets, withKeptSecrets } from '../../src/config/secrets.ts';
-import { readSettings } from '../../src/config/settings.ts';
+import { readProviders } from '#src/config/providers.ts';
+import { keptSecrets, withKeptSecrets } from '#src/config/secrets.ts';
+import { readSettings } from '#src/config/settings.ts';
 
 t.test('the embedded database has a random secret, created once and readable only by its owner', async t => {
   const DATA_DIR = t.testdir();

@@ -1,6 +1,6 @@
 // runs: in its own process
 import t from 'tap';
-import { isId, lowestId, newId, timeOf } from '../../src/core/ids.ts';
+import { isId, lowestId, newId, timeOf } from '#src/core/ids.ts';
 
 const now = Date.parse('2026-11-21T09:30:00.000Z');
 

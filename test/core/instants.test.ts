@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readBound, readInstant } from '../../src/core/instants.ts';
+import { readBound, readInstant } from '#src/core/instants.ts';
 
 // Bug: .0005 was cut to .000, so "since .0005" included records that were created before it.
 t.test('a bound finer than a millisecond is rounded up, so that nothing earlier is included', async t => {

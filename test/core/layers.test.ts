@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { domain } from '../../src/domain/index.ts';
 import { isYours, migrations } from '../helper/yours.ts';
@@ -37,23 +37,28 @@ const transportOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec
 
 const sources = globSync('{schemas,drizzle,src,plugins,scripts,test/rig}/**/*.ts');
 
-/** The modules that a file imports, types included. */
-const importsOf = (file: string) =>
+/** The names that a file imports, types included. */
+const namesIn = (file: string) =>
   [...readFileSync(file, 'utf8').matchAll(/^(?:import|export)[^'";]*?from '([^']+)'/gm)].map(
     ([, name = '']) => name,
   );
+
+/** The files that a file imports. */
+const importsOf = (file: string) =>
+  namesIn(file).flatMap(name => {
+    if (name.startsWith('#')) return name.slice(1);
+    return name.startsWith('./') ? join(dirname(file), name) : [];
+  });
 
 t.test('imports go down, never up, and every file has a layer', async t => {
   for (const file of sources) {
     const layer = layerOf(file);
     t.ok(layer >= 0, `${file} belongs to a layer`);
-    for (const name of importsOf(file)) {
-      if (!name.startsWith('.')) {
-        const isForbidden = layer === 0 ? name !== '@sinclair/typebox' : isRule(file) && framework.test(name);
-        t.notOk(isForbidden, `${file} must not import ${name}`);
-        continue;
-      }
-      const target = normalize(join(dirname(file), name));
+    for (const name of namesIn(file).filter(name => !/^(#|\.\/)/.test(name))) {
+      const isForbidden = layer === 0 ? name !== '@sinclair/typebox' : isRule(file) && framework.test(name);
+      t.notOk(isForbidden || name.startsWith('..'), `${file} must not import ${name}`);
+    }
+    for (const target of importsOf(file).filter(target => target !== 'package.json')) {
       t.ok(layerOf(target) <= layer, `${file} imports ${target}, which is above it`);
       t.notOk(isCore(file) && !isCore(target), `${file} knows nothing but the core: not ${target}`);
       const [transport, other] = [transportOf(file), transportOf(target)];
@@ -71,8 +76,7 @@ t.test('the service names no resource of the application', async t => {
   const own = globSync('{schemas,drizzle,src,plugins}/**/*.{ts,js,css}').filter(file => !isYours(file));
   for (const file of [...own, ...migrations, 'drizzle/spread.sql']) {
     t.notMatch(readFileSync(file, 'utf8'), words, file);
-    const targets = importsOf(file).map(name => normalize(join(dirname(file), name)));
-    const found = targets.find(isYours);
+    const found = importsOf(file).find(isYours);
     t.notOk(!composing.includes(file) && found, `${file} is given what is in ${found}`);
   }
 });
@@ -83,9 +87,9 @@ t.test('no imports go in a circle', async t => {
     t.notOk(path.includes(file), [...path, file].join(' imports '));
     if (known.has(file)) return;
     known.add(file);
-    const targets = importsOf(file).map(name => normalize(join(dirname(file), name)));
     // The templates of scripts/lib/resource import what is not there.
-    for (const target of targets.filter(target => sources.includes(target))) visit(target, [...path, file]);
+    for (const target of importsOf(file).filter(target => sources.includes(target)))
+      visit(target, [...path, file]);
   }
   for (const file of sources) visit(file, []);
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { printable, printableLines, suggestName } from '../../src/core/text.ts';
+import { printable, printableLines, suggestName } from '#src/core/text.ts';
 
 const known = ['id', 'name', 'email', 'ownerId', 'createdAt'];
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import t from 'tap';
-import { strict, text } from '../../schemas/parts/common.ts';
-import { compileCheck } from '../../src/core/validation.ts';
+import { strict, text } from '#schemas/parts/common.ts';
+import { compileCheck } from '#src/core/validation.ts';
 
 const url = Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' });
 const check = compileCheck(

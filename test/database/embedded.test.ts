@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { openEmbedded } from '../../src/database/embedded/embedded.ts';
-import { openTestDatabase, testLog } from '../helper/database.ts';
+import { openEmbedded } from '#src/database/embedded/embedded.ts';
+import { openTestDatabase, testLog } from '#test/helper/database.ts';
 
 t.test('a failed start releases the folder', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { backend } from '../helper/database.ts';
+import { backend } from '#test/helper/database.ts';
 import { burrows, foldAll, openSessions, type Session, watched, wrongLists } from './sessions.ts';
 
 // The embedded database has one session.

@@ -1,16 +1,16 @@
 // runs: late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { orm } from '../../src/database/connection.ts';
-import { users as people } from '../../src/domain/users.ts';
-import { inside } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { backend, hold, lockUser } from '../helper/database.ts';
-import { keyed } from '../helper/events/replays.ts';
-import { newPerson } from '../helper/resources/records.ts';
-import { until } from '../rig/process.ts';
-import { whisper } from '../world/whispers.ts';
+import { sql } from '#drizzle/orm.ts';
+import { orm } from '#src/database/connection.ts';
+import { users as people } from '#src/domain/users.ts';
+import { inside } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { backend, hold, lockUser } from '#test/helper/database.ts';
+import { keyed } from '#test/helper/events/replays.ts';
+import { newPerson } from '#test/helper/resources/records.ts';
+import { until } from '#test/rig/process.ts';
+import { whisper } from '#test/world/whispers.ts';
 
 // The embedded database has one connection: nothing runs alongside a transaction.
 const test = backend === 'postgres' ? t.test.bind(t) : t.skip.bind(t);

@@ -3,10 +3,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { OperatorError } from '../../src/core/errors.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import { migrate, migrationState } from '../../src/database/migrations/migrations.ts';
-import { backend, openTestDatabase } from '../helper/database.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { migrate, migrationState } from '#src/database/migrations/migrations.ts';
+import { backend, openTestDatabase } from '#test/helper/database.ts';
 
 const own = join(import.meta.dirname, '../../drizzle/migrations');
 const [phone, note] = [

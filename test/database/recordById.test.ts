@@ -1,15 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { eq } from '../../drizzle/orm.ts';
-import { users } from '../../drizzle/tables/users.ts';
-import { newId } from '../../src/core/ids.ts';
-import { type Connection, orm } from '../../src/database/connection.ts';
-import { recordById } from '../../src/database/statements/recordById.ts';
-import { inTransaction } from '../../src/database/write.ts';
-import { user as kind, users as people } from '../../src/domain/users.ts';
-import { inside } from '../helper/access.ts';
-import { backend, countRows, openTestDatabase } from '../helper/database.ts';
-import { noDatabase } from '../helper/noDatabase.ts';
+import { eq } from '#drizzle/orm.ts';
+import { users } from '#drizzle/tables/users.ts';
+import { newId } from '#src/core/ids.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
+import { recordById } from '#src/database/statements/recordById.ts';
+import { inTransaction } from '#src/database/write.ts';
+import { user as kind, users as people } from '#src/domain/users.ts';
+import { inside } from '#test/helper/access.ts';
+import { backend, countRows, openTestDatabase } from '#test/helper/database.ts';
+import { noDatabase } from '#test/helper/noDatabase.ts';
 
 const person = (name: string) => ({ name, email: `${name}@example.com` });
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { amountsOf, seed, seedRecord } from '../../scripts/lib/seed.ts';
-import { user } from '../../src/domain/users.ts';
-import { build } from '../helper/app.ts';
-import { domain } from '../world/index.ts';
+import { amountsOf, seed, seedRecord } from '#scripts/lib/seed.ts';
+import { user } from '#src/domain/users.ts';
+import { build } from '#test/helper/app.ts';
+import { domain } from '#test/world/index.ts';
 
 const quietly = () => {};
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { backend, createPostgres, openTestDatabase } from '../helper/database.ts';
-import { any, below, random } from '../helper/values/random.ts';
+import { backend, createPostgres, openTestDatabase } from '#test/helper/database.ts';
+import { any, below, random } from '#test/helper/values/random.ts';
 
 /** One session of a database. The embedded database has one. */
 export interface Session {

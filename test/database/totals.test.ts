@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { repairCounts } from '../../src/database/totals.ts';
-import { backend, openTestDatabase } from '../helper/database.ts';
-import { any, below, seed } from '../helper/values/random.ts';
+import { repairCounts } from '#src/database/totals.ts';
+import { backend, openTestDatabase } from '#test/helper/database.ts';
+import { any, below, seed } from '#test/helper/values/random.ts';
 import { burrows, foldAll, openSessions, type Session, watched, writeOnce, wrongLists } from './sessions.ts';
 
 const amounts = `select total.list, total.amount::int,

@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Connection } from '../../src/database/connection.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
 
 t.test(
   'what a transaction leaves behind cannot use its connection, which may be that of another',

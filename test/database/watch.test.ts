@@ -2,7 +2,7 @@ import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { watchService } from '../../src/database/watch.ts';
+import { watchService } from '#src/database/watch.ts';
 
 type Options = Partial<Parameters<typeof watchService>[0]>;
 type Check = PromiseWithResolvers<number | undefined>;

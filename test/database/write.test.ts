@@ -1,7 +1,7 @@
 import t from 'tap';
-import { oneAtATime } from '../../src/database/turns.ts';
-import { inTransaction, write } from '../../src/database/write.ts';
-import { noDatabase } from '../helper/noDatabase.ts';
+import { oneAtATime } from '#src/database/turns.ts';
+import { inTransaction, write } from '#src/database/write.ts';
+import { noDatabase } from '#test/helper/noDatabase.ts';
 
 const refusal = (code: string) => Object.assign(new Error(code), { code });
 const [locked, deadlock] = ['55P03', '40P01'];

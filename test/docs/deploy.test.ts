@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { parse } from 'yaml';
-import { Settings } from '../../schemas/settings.ts';
-import { readSettings } from '../../src/config/settings.ts';
-import { type Manifest, pods, settings, versionOf } from '../rig/deploy/manifests.ts';
+import { Settings } from '#schemas/settings.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { type Manifest, pods, settings, versionOf } from '#test/rig/deploy/manifests.ts';
 
 const read = (name: string) => readFileSync(`deploy/${name}`, 'utf8');
 const readCompose = (name: string): Manifest => parse(read(name), { merge: true });

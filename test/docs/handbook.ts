@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { serviceName } from '../../schemas/name.ts';
-import { has } from '../rig/openCluster.ts';
+import { serviceName } from '#schemas/name.ts';
+import { has } from '#test/rig/openCluster.ts';
 
 export interface Block {
   kind: string;

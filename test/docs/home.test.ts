@@ -1,9 +1,9 @@
 import t from 'tap';
-import { serviceName } from '../../schemas/name.ts';
-import { bearer, makeKey } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { exchange, parse, request } from '../helper/http.ts';
-import { tending } from '../world/tendings.ts';
+import { serviceName } from '#schemas/name.ts';
+import { bearer, makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { exchange, parse, request } from '#test/helper/http.ts';
+import { tending } from '#test/world/tendings.ts';
 
 const { call, newUser, make, database } = await build(t);
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import ts from 'typescript';
-import * as deploy from '../rig/deploy/manifests.ts';
-import { has } from '../rig/openCluster.ts';
+import * as deploy from '#test/rig/deploy/manifests.ts';
+import { has } from '#test/rig/openCluster.ts';
 
 const { deployments, kustomization, manifests, ofKind, pods, settings } = deploy;
 type Manifest = deploy.Manifest;

@@ -4,10 +4,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
 import { parse } from 'yaml';
-import { schemaNameOf } from '../../plugins/docs/errors.ts';
-import type { ErrorEnvelope } from '../../schemas/parts/error.ts';
-import { build } from '../helper/app.ts';
-import { domain } from '../world/index.ts';
+import { schemaNameOf } from '#plugins/docs/errors.ts';
+import type { ErrorEnvelope } from '#schemas/parts/error.ts';
+import { build } from '#test/helper/app.ts';
+import { domain } from '#test/world/index.ts';
 
 const { app, call } = await build(t);
 const { body: document } = await call('GET', '/docs/json', 200);

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { samplesOf } from '../../plugins/docs/exampleRequest.ts';
-import { build } from '../helper/app.ts';
+import { samplesOf } from '#plugins/docs/exampleRequest.ts';
+import { build } from '#test/helper/app.ts';
 
 const { call } = await build(t);
 const { body: document } = await call('GET', '/docs/json', 200);

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { build } from '../helper/app.ts';
+import { build } from '#test/helper/app.ts';
 
 const { app, call } = await build(t, { settings: { AUTH_MODE: 'required' } });
 const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };

@@ -1,10 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Settings } from '../../schemas/settings.ts';
-import { makeKey, openIssuer } from '../helper/access.ts';
-import { backend } from '../helper/database.ts';
-import { buildReceiver, secret } from '../helper/events/webhooks.ts';
+import { Settings } from '#schemas/settings.ts';
+import { makeKey, openIssuer } from '#test/helper/access.ts';
+import { backend } from '#test/helper/database.ts';
+import { buildReceiver, secret } from '#test/helper/events/webhooks.ts';
 import { missing, runBlocks } from './handbook.ts';
 
 /** The pages whose commands are run, and the settings of the service that they are run against. */

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
-import { build } from '../helper/app.ts';
-import { cut, fail, lose, pass, refuse, serveBehind } from '../helper/servers/lossyProxy.ts';
-import { makeFolder } from '../rig/process.ts';
+import { build } from '#test/helper/app.ts';
+import { cut, fail, lose, pass, refuse, serveBehind } from '#test/helper/servers/lossyProxy.ts';
+import { makeFolder } from '#test/rig/process.ts';
 import { blocksOf } from './handbook.ts';
 
 type Send = (url: string, key: string, init: RequestInit, attempts?: number) => Promise<Response>;

@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
-import { post, posts } from '../../src/domain/posts.ts';
-import { build } from '../helper/app.ts';
-import { buildGraphQL } from '../helper/graphql.ts';
-import { testResource } from '../helper/resources/testResource.ts';
-import { isYours, migrations } from '../helper/yours.ts';
+import { post, posts } from '#src/domain/posts.ts';
+import { build } from '#test/helper/app.ts';
+import { buildGraphQL } from '#test/helper/graphql.ts';
+import { testResource } from '#test/helper/resources/testResource.ts';
+import { isYours, migrations } from '#test/helper/yours.ts';
 
 testResource(t, posts);
 

@@ -1,7 +1,7 @@
 // runs: on embedded
 import t from 'tap';
-import { missing, runBlocks } from '../docs/handbook.ts';
-import { buildReceiver, secret } from '../helper/events/webhooks.ts';
+import { missing, runBlocks } from '#test/docs/handbook.ts';
+import { buildReceiver, secret } from '#test/helper/events/webhooks.ts';
 
 const skip = missing.length > 0 && `not installed: ${missing}`;
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import t from 'tap';
-import { users } from '../../src/domain/users.ts';
-import { build } from '../helper/app.ts';
-import { testResource } from '../helper/resources/testResource.ts';
+import { users } from '#src/domain/users.ts';
+import { build } from '#test/helper/app.ts';
+import { testResource } from '#test/helper/resources/testResource.ts';
 
 testResource(t, users);
 

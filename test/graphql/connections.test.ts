@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { User } from '../../schemas/user.ts';
-import { buildGraphQL, fill } from '../helper/graphql.ts';
-import { burrow } from '../world/burrows.ts';
-import { specimen } from '../world/specimens.ts';
+import type { User } from '#schemas/user.ts';
+import { buildGraphQL, fill } from '#test/helper/graphql.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const { ask, errorsOf, call, post, newUser, make, statements } = await buildGraphQL(t);
 for (let i = 0; i < 27; i++) await newUser({ name: `Name ${i % 3}` });

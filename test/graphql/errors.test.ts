@@ -1,9 +1,9 @@
 import t from 'tap';
-import type { Connection } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { fill } from '../helper/graphql.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { fill } from '#test/helper/graphql.ts';
 
 const url = '/api/graphql';
 

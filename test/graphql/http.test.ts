@@ -1,7 +1,7 @@
 import { serverAudits } from 'graphql-http';
 import t from 'tap';
-import { mediaTypeFor } from '../../plugins/graphql/execution/http.ts';
-import { build } from '../helper/app.ts';
+import { mediaTypeFor } from '#plugins/graphql/execution/http.ts';
+import { build } from '#test/helper/app.ts';
 
 const { app, call } = await build(t);
 const origin = await app.listen({ port: 0, host: '127.0.0.1' });

@@ -1,6 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import t from 'tap';
-import { buildGraphQL } from '../helper/graphql.ts';
+import { buildGraphQL } from '#test/helper/graphql.ts';
 
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { buildGraphQL } from '../helper/graphql.ts';
-import { burrow } from '../world/burrows.ts';
-import { specimen } from '../world/specimens.ts';
+import { buildGraphQL } from '#test/helper/graphql.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const { ask, call, newUser, make } = await buildGraphQL(t);
 const create = 'mutation($input: UserCreateInput!) { createUser(input: $input) { id name email } }';

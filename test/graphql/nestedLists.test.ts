@@ -1,7 +1,7 @@
 import t from 'tap';
-import { buildGraphQL, fill } from '../helper/graphql.ts';
-import { burrow } from '../world/burrows.ts';
-import { type Specimen, specimen } from '../world/specimens.ts';
+import { buildGraphQL, fill } from '#test/helper/graphql.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { type Specimen, specimen } from '#test/world/specimens.ts';
 
 const { ask, errorsOf, call, make, statements } = await buildGraphQL(t);
 const [oak, elm] = [await make(burrow), await make(burrow), await make(burrow)];

@@ -1,11 +1,11 @@
 import { buildSchema } from 'graphql';
 import t from 'tap';
-import { schemaText } from '../../plugins/graphql/schema.ts';
-import { changeSubscriptions } from '../../src/subscriptions/changeSubscriptions.ts';
-import { inside } from '../helper/access.ts';
-import { statusEvent } from '../helper/events/webhooks.ts';
-import { buildGraphQL, fill } from '../helper/graphql.ts';
-import { domain } from '../world/index.ts';
+import { schemaText } from '#plugins/graphql/schema.ts';
+import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';
+import { inside } from '#test/helper/access.ts';
+import { statusEvent } from '#test/helper/events/webhooks.ts';
+import { buildGraphQL, fill } from '#test/helper/graphql.ts';
+import { domain } from '#test/world/index.ts';
 
 t.test('the schema has the types and operations of the contract exactly', async t => {
   const schema = buildSchema(schemaText(domain.fields));

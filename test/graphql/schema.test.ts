@@ -1,6 +1,6 @@
 import t from 'tap';
-import { schemaText } from '../../plugins/graphql/schema.ts';
-import { domain } from '../world/index.ts';
+import { schemaText } from '#plugins/graphql/schema.ts';
+import { domain } from '#test/world/index.ts';
 
 // Bug: only the first request met it, and every query was a 500.
 t.test('a resolver of no field is refused when the schema is generated', async t => {

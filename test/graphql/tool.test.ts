@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
+import { build } from '#test/helper/app.ts';
 
 const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { openLog } from '../../src/telemetry/log.ts';
-import { build } from '../helper/app.ts';
-import { buildGraphQL, fill } from '../helper/graphql.ts';
+import { openLog } from '#src/telemetry/log.ts';
+import { build } from '#test/helper/app.ts';
+import { buildGraphQL, fill } from '#test/helper/graphql.ts';
 
 const { call, post } = await buildGraphQL(t);
 

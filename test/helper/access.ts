@@ -1,10 +1,10 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Test } from 'tap';
-import type { ApiKeyCreate, Scope } from '../../schemas/service/apiKey.ts';
-import { systemContext } from '../../src/access/context.ts';
-import type { Database } from '../../src/database/database.ts';
-import { users } from '../../src/domain/users.ts';
-import { createKey } from '../../src/people/apiKeys.ts';
+import type { ApiKeyCreate, Scope } from '#schemas/service/apiKey.ts';
+import { systemContext } from '#src/access/context.ts';
+import type { Database } from '#src/database/database.ts';
+import { users } from '#src/domain/users.ts';
+import { createKey } from '#src/people/apiKeys.ts';
 import { testLog } from './database.ts';
 import { newPerson } from './resources/records.ts';
 import { serve } from './servers/serve.ts';

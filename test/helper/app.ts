@@ -1,11 +1,11 @@
 import type { Test } from 'tap';
-import type { Settings } from '../../schemas/settings.ts';
-import type { User } from '../../schemas/user.ts';
-import { buildApp } from '../../src/app.ts';
-import { readSettings } from '../../src/config/settings.ts';
-import { user } from '../../src/domain/users.ts';
-import type { AnyResource } from '../../src/records/resource.ts';
-import { domain } from '../world/index.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { User } from '#schemas/user.ts';
+import { buildApp } from '#src/app.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { user } from '#src/domain/users.ts';
+import type { AnyResource } from '#src/records/resource.ts';
+import { domain } from '#test/world/index.ts';
 import { type Answer, Contract } from './contract.ts';
 import { openTestDatabase, testLog } from './database.ts';
 import { makeRecord } from './resources/records.ts';

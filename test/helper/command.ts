@@ -1,5 +1,5 @@
-import type { Io, Main } from '../../src/command.ts';
-import { readSettings } from '../../src/config/settings.ts';
+import type { Io, Main } from '#src/command.ts';
+import { readSettings } from '#src/config/settings.ts';
 
 /** Runs a command in this process, with only these settings; returns its exit code and what it prints. */
 export async function run(main: Main, args: string[], env: Record<string, string> = {}) {

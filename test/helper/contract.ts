@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { ErrorEnvelope } from '../../schemas/parts/error.ts';
+import type { ErrorEnvelope } from '#schemas/parts/error.ts';
 
 interface Document {
   paths?: Record<string, Record<string, { responses: Record<string, Reply> }>>;

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { count, type PgTable, type SQL, sql } from '../../drizzle/orm.ts';
-import { announced } from '../../src/database/announcements/announced.ts';
-import { type Connection, orm } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
-import { openEmbedded } from '../../src/database/embedded/embedded.ts';
-import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { count, type PgTable, type SQL, sql } from '#drizzle/orm.ts';
+import { announced } from '#src/database/announcements/announced.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { openEmbedded } from '#src/database/embedded/embedded.ts';
+import { openPostgres } from '#src/database/postgres/postgres.ts';
 
 export const testLog = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
@@ -79,7 +79,7 @@ export async function openTestDatabase(t: Test): Promise<Database> {
   t.teardown(() => database.close());
   await database.ready;
   if (!snapshot && backend === 'embedded') {
-    const { makeTables } = await import('../world/tables.ts');
+    const { makeTables } = await import('#test/world/tables.ts');
     await makeTables(database.writes);
   }
   return announced(database);

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
-import type { Settings } from '../../schemas/settings.ts';
-import type { Database } from '../../src/database/database.ts';
-import { inLongTransaction } from '../../src/database/write.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Database } from '#src/database/database.ts';
+import { inLongTransaction } from '#src/database/write.ts';
 import { build } from './app.ts';
 import { openTestDatabase, watchStatements } from './database.ts';
 

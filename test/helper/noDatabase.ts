@@ -1,4 +1,4 @@
-import type { Connection } from '../../src/database/connection.ts';
+import type { Connection } from '#src/database/connection.ts';
 
 /** For what only passes its connection on. */
 export const noDatabase: Connection = {

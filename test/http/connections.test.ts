@@ -3,11 +3,11 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { bearer, makeKey } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { hold } from '../helper/database.ts';
-import { exchange, parse, request } from '../helper/http.ts';
-import { until } from '../rig/process.ts';
+import { bearer, makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { hold } from '#test/helper/database.ts';
+import { exchange, parse, request } from '#test/helper/http.ts';
+import { until } from '#test/rig/process.ts';
 
 type App = Awaited<ReturnType<typeof build>>['app'];
 

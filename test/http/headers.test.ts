@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
+import { build } from '#test/helper/app.ts';
 
 const { call, newUser, database } = await build(t);
 const page = 'https://app.example';

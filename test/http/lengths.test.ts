@@ -1,6 +1,6 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
-import { exchange, request } from '../helper/http.ts';
+import { build } from '#test/helper/app.ts';
+import { exchange, request } from '#test/helper/http.ts';
 
 const { app, call, newUser } = await build(t);
 const json = { Connection: 'keep-alive', 'Content-Type': 'application/json' };

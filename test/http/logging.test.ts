@@ -1,14 +1,14 @@
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { orm } from '../../src/database/connection.ts';
-import { openLog } from '../../src/telemetry/log.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { countsOf } from '../helper/events/webhooks.ts';
-import { exchange, parse, request } from '../helper/http.ts';
+import { sql } from '#drizzle/orm.ts';
+import { orm } from '#src/database/connection.ts';
+import { openLog } from '#src/telemetry/log.ts';
+import { Metrics } from '#src/telemetry/metrics.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { countsOf } from '#test/helper/events/webhooks.ts';
+import { exchange, parse, request } from '#test/helper/http.ts';
 
 const database = await openTestDatabase(t);
 

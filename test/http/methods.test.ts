@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import t from 'tap';
-import { build } from '../helper/app.ts';
-import { exchange, parse, request } from '../helper/http.ts';
+import { build } from '#test/helper/app.ts';
+import { exchange, parse, request } from '#test/helper/http.ts';
 
 const { app, call, newUser } = await build(t);
 const user = await newUser();

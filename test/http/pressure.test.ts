@@ -2,11 +2,11 @@
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { Database } from '../../src/database/database.ts';
-import { build } from '../helper/app.ts';
-import { hold } from '../helper/database.ts';
-import { buildReceiver, countsOf, paymentEvent } from '../helper/events/webhooks.ts';
-import { until } from '../rig/process.ts';
+import type { Database } from '#src/database/database.ts';
+import { build } from '#test/helper/app.ts';
+import { hold } from '#test/helper/database.ts';
+import { buildReceiver, countsOf, paymentEvent } from '#test/helper/events/webhooks.ts';
+import { until } from '#test/rig/process.ts';
 
 /** Blocks reads of users by a lock on a server, or by the only connection of the embedded database. */
 const holdUsers = (database: Database) =>

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import { trustedProxies } from '../../src/config/trustedProxies.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import { trustedProxies } from '#src/config/trustedProxies.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
 
 const database = await openTestDatabase(t);
 

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Connection } from '../../src/database/connection.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { listen } from '../helper/eventStream.ts';
-import { burrow } from '../world/burrows.ts';
-import { specimen } from '../world/specimens.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { listen } from '#test/helper/eventStream.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 /** Each of 2.4 kB: more than all buffers of the kernel hold. */
 const many = 4500;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { followChanges } from '../rig/changes.ts';
-import { answers } from '../rig/cluster/part.ts';
-import { openLocalPostgres } from '../rig/openCluster.ts';
-import { type Service, spawnService, until, withWorld } from '../rig/process.ts';
-import { freePort } from '../rig/servers/ports.ts';
-import { hasRedis, startRedis } from '../rig/servers/redis.ts';
-import { makeTablesAt } from '../world/tables.ts';
+import { followChanges } from '#test/rig/changes.ts';
+import { answers } from '#test/rig/cluster/part.ts';
+import { openLocalPostgres } from '#test/rig/openCluster.ts';
+import { type Service, spawnService, until, withWorld } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
+import { hasRedis, startRedis } from '#test/rig/servers/redis.ts';
+import { makeTablesAt } from '#test/world/tables.ts';
 
 const many = Number(process.env.TEST_CHANGES ?? 100_000);
 const skip = !hasRedis && 'redis-server is not installed';

@@ -1,8 +1,8 @@
 // runs: late
 import t, { type Test } from 'tap';
-import { faults, type Scene } from '../rig/chaos/faults.ts';
-import { runFaults } from '../rig/chaos/run.ts';
-import { has, openCluster, openLocalPostgres, openStandby } from '../rig/openCluster.ts';
+import { faults, type Scene } from '#test/rig/chaos/faults.ts';
+import { runFaults } from '#test/rig/chaos/run.ts';
+import { has, openCluster, openLocalPostgres, openStandby } from '#test/rig/openCluster.ts';
 
 const missing = ['nginx', 'redis-server'].filter(program => !has(program));
 const skip = missing.length > 0 && `needs ${missing.join(' and ')}`;

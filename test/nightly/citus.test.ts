@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { citusFaults } from '../rig/chaos/citusFaults.ts';
-import { isAllKept, Load } from '../rig/chaos/load.ts';
-import { runFaults } from '../rig/chaos/run.ts';
-import { Citus, citusPrograms } from '../rig/citus/citus.ts';
-import { has, openCluster } from '../rig/openCluster.ts';
-import { makeFolder, runCommand, until } from '../rig/process.ts';
+import { citusFaults } from '#test/rig/chaos/citusFaults.ts';
+import { isAllKept, Load } from '#test/rig/chaos/load.ts';
+import { runFaults } from '#test/rig/chaos/run.ts';
+import { Citus, citusPrograms } from '#test/rig/citus/citus.ts';
+import { has, openCluster } from '#test/rig/openCluster.ts';
+import { makeFolder, runCommand, until } from '#test/rig/process.ts';
 
 const missing = ['nginx', 'redis-server'].filter(program => !has(program));
 if (!citusPrograms()) missing.push('Citus');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Citus, citusPrograms } from '../rig/citus/citus.ts';
-import { call, makeFolder, runCommand, startService } from '../rig/process.ts';
+import { Citus, citusPrograms } from '#test/rig/citus/citus.ts';
+import { call, makeFolder, runCommand, startService } from '#test/rig/process.ts';
 
 const skip = !citusPrograms() && 'needs Citus';
 

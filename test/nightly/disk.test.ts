@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { call, makeFolder, spawnService, startService, until } from '../rig/process.ts';
+import { call, makeFolder, spawnService, startService, until } from '#test/rig/process.ts';
 
 t.test('a full disk: writes are refused, nothing is lost, and freeing space ends the outage', async t => {
   const disk = makeFolder(t);

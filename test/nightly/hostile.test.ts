@@ -1,10 +1,10 @@
 // runs: late
 import t from 'tap';
-import { projectFolder } from '../rig/cluster/cluster.ts';
-import { attack } from '../rig/load/attack.ts';
-import { kinds } from '../rig/load/kinds/all.ts';
-import { failuresOf, lineOf } from '../rig/load/report.ts';
-import { openScene } from '../rig/load/scene.ts';
+import { projectFolder } from '#test/rig/cluster/cluster.ts';
+import { attack } from '#test/rig/load/attack.ts';
+import { kinds } from '#test/rig/load/kinds/all.ts';
+import { failuresOf, lineOf } from '#test/rig/load/report.ts';
+import { openScene } from '#test/rig/load/scene.ts';
 
 t.test('beside hostile clients, honest ones get all of their answers', async t => {
   const scene = await openScene(projectFolder);

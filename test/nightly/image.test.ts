@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { serviceTitle } from '../../schemas/name.ts';
-import { createPostgres } from '../helper/database.ts';
-import { answers } from '../rig/cluster/part.ts';
-import { buildImage, type Image, reasonAgainstImages } from '../rig/deploy/image.ts';
-import { until } from '../rig/process.ts';
-import { freePort } from '../rig/servers/ports.ts';
+import { serviceTitle } from '#schemas/name.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { answers } from '#test/rig/cluster/part.ts';
+import { buildImage, type Image, reasonAgainstImages } from '#test/rig/deploy/image.ts';
+import { until } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 const skip = reasonAgainstImages() ?? false;
 

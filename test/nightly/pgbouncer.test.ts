@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { serviceName } from '../../schemas/name.ts';
-import { readSettings } from '../../src/config/settings.ts';
-import { statementTimeout } from '../../src/config/timeouts.ts';
-import { connectTo } from '../../src/database/postgres/client.ts';
-import { createPostgres } from '../helper/database.ts';
-import { ask, json } from '../rig/cluster/ask.ts';
-import { queryPostgres } from '../rig/cluster/postgres.ts';
-import { call, spawnService, startService, until, withWorld } from '../rig/process.ts';
-import { all, pay, payMany, secrets, total } from '../rig/sender.ts';
-import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '../rig/servers/pgbouncer.ts';
-import { makeTablesAt } from '../world/tables.ts';
+import { serviceName } from '#schemas/name.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { statementTimeout } from '#src/config/timeouts.ts';
+import { connectTo } from '#src/database/postgres/client.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { call, spawnService, startService, until, withWorld } from '#test/rig/process.ts';
+import { all, pay, payMany, secrets, total } from '#test/rig/sender.ts';
+import { connectQuery, hasPgBouncer, sessions, startPgBouncer } from '#test/rig/servers/pgbouncer.ts';
+import { makeTablesAt } from '#test/world/tables.ts';
 
 const limits = [...connectQuery.matchAll(/set (\w+)/g)].map(([, name = '']) => name);
 

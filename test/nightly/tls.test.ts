@@ -4,10 +4,10 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
-import { answers } from '../rig/cluster/part.ts';
-import { has, openBalancer } from '../rig/openCluster.ts';
-import { makeDataFolder, makeFolder, startService } from '../rig/process.ts';
-import { freePort } from '../rig/servers/ports.ts';
+import { answers } from '#test/rig/cluster/part.ts';
+import { has, openBalancer } from '#test/rig/openCluster.ts';
+import { makeDataFolder, makeFolder, startService } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 t.test('nginx with TLS', { skip: !has('nginx') && 'nginx is not installed' }, async t => {
   const env = { DATA_DIR: makeDataFolder(t), TRUST_PROXY: '127.0.0.1', AUTH_MODE: 'open' };

@@ -1,7 +1,7 @@
 // runs: long
 import { rmSync } from 'node:fs';
 import t from 'tap';
-import { blocksOf, copyProject, succeeds, write } from '../docs/handbook.ts';
+import { blocksOf, copyProject, succeeds, write } from '#test/docs/handbook.ts';
 
 const page = 'docs/your-project.md';
 const folder = copyProject();

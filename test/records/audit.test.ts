@@ -1,14 +1,14 @@
 // runs: in its own process
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { auditLog } from '../../drizzle/tables/service/auditLog.ts';
-import type { AuditEntry } from '../../schemas/service/audit.ts';
-import { lowestId, newId, timeOf } from '../../src/core/ids.ts';
-import { orm } from '../../src/database/connection.ts';
-import { trimAudit } from '../../src/records/audit.ts';
-import { bearer, inside, makeKey } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { countRows } from '../helper/database.ts';
+import { sql } from '#drizzle/orm.ts';
+import { auditLog } from '#drizzle/tables/service/auditLog.ts';
+import type { AuditEntry } from '#schemas/service/audit.ts';
+import { lowestId, newId, timeOf } from '#src/core/ids.ts';
+import { orm } from '#src/database/connection.ts';
+import { trimAudit } from '#src/records/audit.ts';
+import { bearer, inside, makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { countRows } from '#test/helper/database.ts';
 
 t.test('every write is logged with actor, action, time, address and transport', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });

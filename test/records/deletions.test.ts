@@ -1,15 +1,15 @@
 // runs: in its own process
 import t, { type Test } from 'tap';
-import { foreignKey, integer, pgTable, text, uuid } from '../../drizzle/orm.ts';
-import { Id } from '../../schemas/parts/common.ts';
-import { contractOf } from '../../schemas/parts/contract.ts';
-import type { Context } from '../../src/access/context.ts';
-import { newId } from '../../src/core/ids.ts';
-import { explain } from '../../src/database/databaseErrors.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { relate, resourceOf } from '../../src/records/resource.ts';
-import { inside } from '../helper/access.ts';
-import { openTestDatabase } from '../helper/database.ts';
+import { foreignKey, integer, pgTable, text, uuid } from '#drizzle/orm.ts';
+import { Id } from '#schemas/parts/common.ts';
+import { contractOf } from '#schemas/parts/contract.ts';
+import type { Context } from '#src/access/context.ts';
+import { newId } from '#src/core/ids.ts';
+import { explain } from '#src/database/databaseErrors.ts';
+import { removalOf } from '#src/records/deletions.ts';
+import { relate, resourceOf } from '#src/records/resource.ts';
+import { inside } from '#test/helper/access.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
 
 const columns = () => ({
   id: uuid().primaryKey(),

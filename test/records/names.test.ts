@@ -3,14 +3,14 @@ import { type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import t from 'tap';
-import { recordColumns } from '../../drizzle/columns.ts';
-import { index, pgTable } from '../../drizzle/orm.ts';
-import { contractOf } from '../../schemas/parts/contract.ts';
-import { buildApp } from '../../src/app.ts';
-import { readSettings } from '../../src/config/settings.ts';
-import { OperatorError } from '../../src/core/errors.ts';
-import { domain } from '../world/index.ts';
-import { tending } from '../world/tendings.ts';
+import { recordColumns } from '#drizzle/columns.ts';
+import { index, pgTable } from '#drizzle/orm.ts';
+import { contractOf } from '#schemas/parts/contract.ts';
+import { buildApp } from '#src/app.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { domain } from '#test/world/index.ts';
+import { tending } from '#test/world/tendings.ts';
 
 /** Puts the service together with one resource more, and its routes. */
 async function start(name: string, given: object = {}, ...routes: typeof domain.routes) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { testResource } from '../helper/resources/testResource.ts';
-import { ofTests } from '../world/index.ts';
+import { testResource } from '#test/helper/resources/testResource.ts';
+import { ofTests } from '#test/world/index.ts';
 
 for (const each of ofTests) testResource(t, each);

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { expectVersion } from '../../src/core/conditions.ts';
-import { removalOf } from '../../src/records/deletions.ts';
-import { changesOf } from '../../src/records/records.ts';
-import { resourceOf } from '../../src/records/resource.ts';
-import { inside } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { burrow } from '../world/burrows.ts';
+import { expectVersion } from '#src/core/conditions.ts';
+import { removalOf } from '#src/records/deletions.ts';
+import { changesOf } from '#src/records/records.ts';
+import { resourceOf } from '#src/records/resource.ts';
+import { inside } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { burrow } from '#test/world/burrows.ts';
 
 const { database, make } = await build(t);
 const context = inside(database);

@@ -1,9 +1,9 @@
 import { globSync } from 'node:fs';
 import t from 'tap';
-import { nobody } from '../../src/core/actor.ts';
-import { domain } from '../../src/domain/index.ts';
-import { user } from '../../src/domain/users.ts';
-import { PagedList } from '../../src/records/lists/pagedList.ts';
+import { nobody } from '#src/core/actor.ts';
+import { domain } from '#src/domain/index.ts';
+import { user } from '#src/domain/users.ts';
+import { PagedList } from '#src/records/lists/pagedList.ts';
 
 /** Functions without a check: their callers have checked, and an event is authorized by its signature. */
 const helpers = ['recordWrites', 'receiveEvent'];

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { type ColumnsOf, json, recordColumns, textByCode } from '../../drizzle/columns.ts';
-import { boolean } from '../../drizzle/orm.ts';
-import { json as anyJson, text } from '../../schemas/parts/common.ts';
-import { contractOf, orNull } from '../../schemas/parts/contract.ts';
+import { type ColumnsOf, json, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { boolean } from '#drizzle/orm.ts';
+import { json as anyJson, text } from '#schemas/parts/common.ts';
+import { contractOf, orNull } from '#schemas/parts/contract.ts';
 
 // `npm run check` fails when the compiler accepts one of them, or complains at another line.
 const label = text(1, 9, 'The label.', 'A label');

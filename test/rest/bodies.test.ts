@@ -1,7 +1,7 @@
 import { type FastifyRequest, fastify } from 'fastify';
 import t from 'tap';
-import parsing from '../../plugins/http/requests/parsing.ts';
-import { build, type Call } from '../helper/app.ts';
+import parsing from '#plugins/http/requests/parsing.ts';
+import { build, type Call } from '#test/helper/app.ts';
 
 const { call, newUser } = await build(t);
 const json = { 'content-type': 'application/json' };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
+import { build } from '#test/helper/app.ts';
 
 // Everything happens within one millisecond.
 const { call, newUser } = await build(t, { now: () => new Date('2026-11-21T09:30:00.000Z') });

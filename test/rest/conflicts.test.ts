@@ -1,8 +1,8 @@
 // runs: late
 import t from 'tap';
-import { build } from '../helper/app.ts';
-import { burrow } from '../world/burrows.ts';
-import { tending } from '../world/tendings.ts';
+import { build } from '#test/helper/app.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { tending } from '#test/world/tendings.ts';
 
 const { call, app, newUser, make } = await build(t);
 const taken = {

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
-import { burrow } from '../world/burrows.ts';
-import { specimen } from '../world/specimens.ts';
+import { build } from '#test/helper/app.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const { call, make } = await build(t);
 const burrowId = (await make(burrow)).id;

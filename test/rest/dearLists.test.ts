@@ -1,19 +1,19 @@
 // runs: on postgres, on citus
 import t, { type Test } from 'tap';
-import { getTableColumns } from '../../drizzle/orm.ts';
-import { Budget } from '../../src/access/limits/budget.ts';
-import { lowestId } from '../../src/core/ids.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import { rowMapper } from '../../src/database/statements/statement.ts';
-import { inLongTransaction } from '../../src/database/write.ts';
-import { PagedList } from '../../src/records/lists/pagedList.ts';
-import { ownFilter } from '../../src/records/lists/rules.ts';
-import { inside } from '../helper/access.ts';
-import { build } from '../helper/app.ts';
-import { backend, isDistributed, openTestDatabase } from '../helper/database.ts';
-import { fill } from '../helper/graphql.ts';
-import { until } from '../rig/process.ts';
-import { specimenTable as table } from '../world/specimens.ts';
+import { getTableColumns } from '#drizzle/orm.ts';
+import { Budget } from '#src/access/limits/budget.ts';
+import { lowestId } from '#src/core/ids.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { rowMapper } from '#src/database/statements/statement.ts';
+import { inLongTransaction } from '#src/database/write.ts';
+import { PagedList } from '#src/records/lists/pagedList.ts';
+import { ownFilter } from '#src/records/lists/rules.ts';
+import { inside } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { backend, isDistributed, openTestDatabase } from '#test/helper/database.ts';
+import { fill } from '#test/helper/graphql.ts';
+import { until } from '#test/rig/process.ts';
+import { specimenTable as table } from '#test/world/specimens.ts';
 
 const database = await openTestDatabase(t);
 /** The statements of reads, and what is awaited before one on the connection of dear lists. */

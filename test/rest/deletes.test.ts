@@ -1,9 +1,9 @@
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { orm } from '../../src/database/connection.ts';
-import { build } from '../helper/app.ts';
-import { burrow } from '../world/burrows.ts';
-import { tending } from '../world/tendings.ts';
+import { sql } from '#drizzle/orm.ts';
+import { orm } from '#src/database/connection.ts';
+import { build } from '#test/helper/app.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { tending } from '#test/world/tendings.ts';
 
 // Beside other tests, 10,000 specimens take the embedded database longer than a request has by default.
 const { call, newUser, make, database } = await build(t, { settings: { REQUEST_TIMEOUT: 60 } });

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
-import { specimen } from '../world/specimens.ts';
+import { build } from '#test/helper/app.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const { call, newUser, make } = await build(t);
 const ada = await newUser({ name: 'Ada', email: 'Ada+x@Example.com' });

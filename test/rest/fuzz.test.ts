@@ -1,12 +1,12 @@
 // runs: long, on embedded
 import fc from 'fast-check';
 import t from 'tap';
-import { user } from '../../src/domain/users.ts';
-import type { AnyResource } from '../../src/records/resource.ts';
-import { type Answer, build, type Call } from '../helper/app.ts';
-import { completeResources, makeRecord, variedResources } from '../helper/resources/records.ts';
-import { anyName, Draw, type Schema, strange } from '../helper/values/draw.ts';
-import { burrow } from '../world/burrows.ts';
+import { user } from '#src/domain/users.ts';
+import type { AnyResource } from '#src/records/resource.ts';
+import { type Answer, build, type Call } from '#test/helper/app.ts';
+import { completeResources, makeRecord, variedResources } from '#test/helper/resources/records.ts';
+import { anyName, Draw, type Schema, strange } from '#test/helper/values/draw.ts';
+import { burrow } from '#test/world/burrows.ts';
 
 interface Parameter {
   name: string;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
+import { build } from '#test/helper/app.ts';
 
 const { call, newUser } = await build(t);
 const unknown = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';

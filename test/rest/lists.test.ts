@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { User } from '../../schemas/user.ts';
-import { build } from '../helper/app.ts';
-import { burrow } from '../world/burrows.ts';
+import type { User } from '#schemas/user.ts';
+import { build } from '#test/helper/app.ts';
+import { burrow } from '#test/world/burrows.ts';
 
 const { call, newUser, make } = await build(t);
 // 45 users: some names are equal, and the last page is not full.

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { build } from '../helper/app.ts';
-import { any, below, seed } from '../helper/values/random.ts';
-import { burrow } from '../world/burrows.ts';
-import { type Specimen, specimen } from '../world/specimens.ts';
+import { build } from '#test/helper/app.ts';
+import { any, below, seed } from '#test/helper/values/random.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { type Specimen, specimen } from '#test/world/specimens.ts';
 
 t.test('pages, totals and links are exact for every combination of filters, sorts and periods', async t => {
   const { call, make } = await build(t);

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { buildGraphQL } from '../helper/graphql.ts';
-import { specimen } from '../world/specimens.ts';
+import { buildGraphQL } from '#test/helper/graphql.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const { call, ask, newUser, make } = await buildGraphQL(t);
 

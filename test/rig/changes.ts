@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { openEvents } from '../helper/eventStream.ts';
-import { any } from '../helper/values/random.ts';
+import { openEvents } from '#test/helper/eventStream.ts';
+import { any } from '#test/helper/values/random.ts';
 import { ask, json } from './cluster/ask.ts';
 import { until } from './process.ts';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { createPostgres } from '../helper/database.ts';
+import { createPostgres } from '#test/helper/database.ts';
 import { ask, json } from './cluster/ask.ts';
 import { queryPostgres } from './cluster/postgres.ts';
 import { type Service, startService, until, withWorld } from './process.ts';

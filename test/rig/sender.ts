@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { paymentEvent, secret, signatureOf } from '../helper/events/webhooks.ts';
+import { paymentEvent, secret, signatureOf } from '#test/helper/events/webhooks.ts';
 import { type Answer, ask } from './cluster/ask.ts';
 
 export const secrets = JSON.stringify({ stripe: [secret] });

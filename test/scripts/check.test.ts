@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import { checkJournal, checkTables, type Entry, joined } from '../../scripts/lib/journal.ts';
+import { checkJournal, checkTables, type Entry, joined } from '#scripts/lib/journal.ts';
 
 const entry = (tag: string, when: number): Entry => ({ idx: 0, tag, when });
 const [first, second] = [entry('0000_first', 1), entry('0001_second', 2)];

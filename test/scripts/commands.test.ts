@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import manifest from '../../package.json' with { type: 'json' };
-import { run } from '../helper/command.ts';
+import manifest from '#package.json' with { type: 'json' };
+import { run } from '#test/helper/command.ts';
 
 const lines = Object.values<string>(manifest.scripts);
 const programs = globSync('scripts/*.ts').filter(program =>

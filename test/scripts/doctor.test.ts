@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { exportJWK, generateKeyPair } from 'jose';
 import t, { type Test } from 'tap';
-import { main } from '../../scripts/doctor.ts';
-import { run } from '../helper/command.ts';
-import { backend, createPostgres } from '../helper/database.ts';
-import { serve } from '../helper/servers/serve.ts';
-import { queryPostgres } from '../rig/cluster/postgres.ts';
-import { hasPgBouncer, startPgBouncer } from '../rig/servers/pgbouncer.ts';
-import { hasRedis, refusals, startRedis } from '../rig/servers/redis.ts';
+import { main } from '#scripts/doctor.ts';
+import { run } from '#test/helper/command.ts';
+import { backend, createPostgres } from '#test/helper/database.ts';
+import { serve } from '#test/helper/servers/serve.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { hasPgBouncer, startPgBouncer } from '#test/rig/servers/pgbouncer.ts';
+import { hasRedis, refusals, startRedis } from '#test/rig/servers/redis.ts';
 
 const needsServer = backend === 'embedded' && 'needs a server';
 const needsNone = backend === 'postgres' && 'the database makes no difference';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { type Description, planOf, wordsOfService } from '../../scripts/lib/resource/plan.ts';
-import { command, copyProject } from '../docs/handbook.ts';
-import { until } from '../rig/process.ts';
+import { type Description, planOf, wordsOfService } from '#scripts/lib/resource/plan.ts';
+import { command, copyProject } from '#test/docs/handbook.ts';
+import { until } from '#test/rig/process.ts';
 
 t.test('npm run new names a resource in one and many, in tables, paths and types', async t => {
   t.match(

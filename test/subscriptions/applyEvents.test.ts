@@ -1,13 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  mostItems,
-  type SubscriptionStatus,
-  subscriptionStatuses,
-} from '../../schemas/service/subscription.ts';
-import { applyEvents, type State, type StatusEvent } from '../../src/subscriptions/applyEvents.ts';
-import { statusEvent, timeAt } from '../helper/events/webhooks.ts';
-import { seed } from '../helper/values/random.ts';
+import { mostItems, type SubscriptionStatus, subscriptionStatuses } from '#schemas/service/subscription.ts';
+import { applyEvents, type State, type StatusEvent } from '#src/subscriptions/applyEvents.ts';
+import { statusEvent, timeAt } from '#test/helper/events/webhooks.ts';
+import { seed } from '#test/helper/values/random.ts';
 
 /** An event of a second, about a subscription or, with null, about none. */
 const event = (

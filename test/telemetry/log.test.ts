@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
-import { DrizzleQueryError } from '../../drizzle/orm.ts';
-import { describeError, type Log, openLog } from '../../src/telemetry/log.ts';
+import { DrizzleQueryError } from '#drizzle/orm.ts';
+import { describeError, type Log, openLog } from '#src/telemetry/log.ts';
 
 async function linesOf(level: 'info' | 'warn', terminal: boolean, write: (log: Log) => void) {
   const stream = new PassThrough();

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { webhookQueue } from '../../drizzle/tables/service/webhookQueue.ts';
-import { orm } from '../../src/database/connection.ts';
-import { openMetrics } from '../../src/process/metrics.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
-import { build } from '../helper/app.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '../helper/events/webhooks.ts';
+import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
+import { orm } from '#src/database/connection.ts';
+import { openMetrics } from '#src/process/metrics.ts';
+import { Metrics } from '#src/telemetry/metrics.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '#test/helper/events/webhooks.ts';
 
 t.test('requests are counted by route pattern, never by path', async t => {
   const metrics = new Metrics();

@@ -1,13 +1,13 @@
 // runs: in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { readSettings } from '../../src/config/settings.ts';
-import { startTraces } from '../../src/process/traces.ts';
-import { openLog } from '../../src/telemetry/log.ts';
-import { build } from '../helper/app.ts';
-import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
-import { openCollector, type Span } from '../helper/servers/collector.ts';
-import { until } from '../rig/process.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { startTraces } from '#src/process/traces.ts';
+import { openLog } from '#src/telemetry/log.ts';
+import { build } from '#test/helper/app.ts';
+import { buildReceiver, paymentEvent } from '#test/helper/events/webhooks.ts';
+import { openCollector, type Span } from '#test/helper/servers/collector.ts';
+import { until } from '#test/rig/process.ts';
 
 const { url, spans, spansOf: spansOfTrace } = await openCollector(t);
 process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;

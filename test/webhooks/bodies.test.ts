@@ -1,16 +1,16 @@
 import { type AddressInfo, connect } from 'node:net';
 import { Type } from '@sinclair/typebox';
 import t, { type Test } from 'tap';
-import { eq } from '../../drizzle/orm.ts';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import { orm } from '../../src/database/connection.ts';
-import { payloadReader } from '../../src/webhooks/payloads.ts';
-import { inside } from '../helper/access.ts';
-import { openTestDatabase } from '../helper/database.ts';
-import { buildReceiver, paymentEvent, receive, signatureOf } from '../helper/events/webhooks.ts';
-import { request } from '../helper/http.ts';
-import { ask } from '../rig/cluster/ask.ts';
-import { until } from '../rig/process.ts';
+import { eq } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import { orm } from '#src/database/connection.ts';
+import { payloadReader } from '#src/webhooks/payloads.ts';
+import { inside } from '#test/helper/access.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { buildReceiver, paymentEvent, receive, signatureOf } from '#test/helper/events/webhooks.ts';
+import { request } from '#test/helper/http.ts';
+import { ask } from '#test/rig/cluster/ask.ts';
+import { until } from '#test/rig/process.ts';
 
 t.test('any JSON body that a provider sends is stored and acknowledged', async t => {
   const { call, deliver } = await buildReceiver(t);

@@ -1,9 +1,9 @@
 // runs: in its own process
 import t from 'tap';
-import type { SubscriptionStatus } from '../../schemas/service/subscription.ts';
-import { changeSubscriptions } from '../../src/subscriptions/changeSubscriptions.ts';
-import { inside } from '../helper/access.ts';
-import { buildReceiver, paymentEvent, statusEvent } from '../helper/events/webhooks.ts';
+import type { SubscriptionStatus } from '#schemas/service/subscription.ts';
+import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';
+import { inside } from '#test/helper/access.ts';
+import { buildReceiver, paymentEvent, statusEvent } from '#test/helper/events/webhooks.ts';
 
 t.test('an effect is rolled back unless the event is marked as processed', async t => {
   let calls = 0;

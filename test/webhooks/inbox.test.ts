@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { webhookEvents } from '../../drizzle/tables/service/webhookEvents.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import type { Database } from '../../src/database/database.ts';
-import { inside } from '../helper/access.ts';
-import { countRows, openTestDatabase } from '../helper/database.ts';
-import { buildReceiver, paymentEvent, receive } from '../helper/events/webhooks.ts';
-import { until } from '../rig/process.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { inside } from '#test/helper/access.ts';
+import { countRows, openTestDatabase } from '#test/helper/database.ts';
+import { buildReceiver, paymentEvent, receive } from '#test/helper/events/webhooks.ts';
+import { until } from '#test/rig/process.ts';
 
 t.test('a real payment event activates the subscription', async t => {
   const { call, deliver, eventually } = await buildReceiver(t);

@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { AuditEntry } from '../../schemas/service/audit.ts';
-import type { WebhookEvent } from '../../schemas/service/webhookEvent.ts';
-import { inside } from '../helper/access.ts';
-import { lifeOf, story, timeOfStep } from '../helper/events/stripeLife.ts';
-import { buildReceiver, workThrough, workTogether } from '../helper/events/webhooks.ts';
-import { randomFrom, seed, shuffle } from '../helper/values/random.ts';
+import type { AuditEntry } from '#schemas/service/audit.ts';
+import type { WebhookEvent } from '#schemas/service/webhookEvent.ts';
+import { inside } from '#test/helper/access.ts';
+import { lifeOf, story, timeOfStep } from '#test/helper/events/stripeLife.ts';
+import { buildReceiver, workThrough, workTogether } from '#test/helper/events/webhooks.ts';
+import { randomFrom, seed, shuffle } from '#test/helper/values/random.ts';
 
 t.test('a real life of a subscription ends the same in order, in reverse and shuffled', async t => {
   const { call, deliver, eventually, restart } = await buildReceiver(t);

@@ -1,16 +1,16 @@
 // runs: late, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { webhookBatches, webhookQueue } from '../../drizzle/tables/service/webhookQueue.ts';
-import type { Context } from '../../src/access/context.ts';
-import { newId } from '../../src/core/ids.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import { recordWrites } from '../../src/records/audit.ts';
-import { actOnEvent, dismissal, replay } from '../../src/webhooks/events.ts';
-import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
-import { type Batch, takeBatch, workOnBatch } from '../../src/webhooks/queue.ts';
-import { inside } from '../helper/access.ts';
-import { backend, countRows, openTestDatabase } from '../helper/database.ts';
+import { webhookBatches, webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
+import type { Context } from '#src/access/context.ts';
+import { newId } from '#src/core/ids.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { recordWrites } from '#src/records/audit.ts';
+import { actOnEvent, dismissal, replay } from '#src/webhooks/events.ts';
+import { giveUp, processBatch } from '#src/webhooks/processing.ts';
+import { type Batch, takeBatch, workOnBatch } from '#src/webhooks/queue.ts';
+import { inside } from '#test/helper/access.ts';
+import { backend, countRows, openTestDatabase } from '#test/helper/database.ts';
 import {
   buildReceiver,
   handling,
@@ -18,8 +18,8 @@ import {
   receive,
   workThrough,
   workTogether,
-} from '../helper/events/webhooks.ts';
-import { until } from '../rig/process.ts';
+} from '#test/helper/events/webhooks.ts';
+import { until } from '#test/rig/process.ts';
 
 /** A database with payments of these customers in its queue, and no worker but those that a test plays. */
 async function openQueue(t: Test, customers: string[]) {

@@ -1,10 +1,17 @@
 import t from 'tap';
-import { sampleEvent } from '../../scripts/lib/webhook/sampleEvent.ts';
-import { presets } from '../../src/config/presets.ts';
-import { type Provider, readProviders } from '../../src/config/providers.ts';
-import { handlers } from '../../src/domain/handlers/index.ts';
-import { hmac, type Name, now, octokit, recorded, standardSecret } from '../helper/events/recordedEvents.ts';
-import { buildReceiver, paymentEvent, secret } from '../helper/events/webhooks.ts';
+import { sampleEvent } from '#scripts/lib/webhook/sampleEvent.ts';
+import { presets } from '#src/config/presets.ts';
+import { type Provider, readProviders } from '#src/config/providers.ts';
+import { handlers } from '#src/domain/handlers/index.ts';
+import {
+  hmac,
+  type Name,
+  now,
+  octokit,
+  recorded,
+  standardSecret,
+} from '#test/helper/events/recordedEvents.ts';
+import { buildReceiver, paymentEvent, secret } from '#test/helper/events/webhooks.ts';
 
 const secrets = Object.keys(presets).map(name => [name, [name === 'standard' ? standardSecret : secret]]);
 const settings = { WEBHOOK_SECRETS: JSON.stringify(Object.fromEntries(secrets)) };

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '../helper/events/webhooks.ts';
+import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '#test/helper/events/webhooks.ts';
 
 const event = paymentEvent();
 const raw = JSON.stringify(event);

@@ -1,12 +1,12 @@
 // runs: in its own process
 import t from 'tap';
-import { sql } from '../../drizzle/orm.ts';
-import { orm } from '../../src/database/connection.ts';
-import { actOnEvent, actOnEvents, dismissal, replay, trimEvents } from '../../src/webhooks/events.ts';
-import { inside } from '../helper/access.ts';
-import { backend, isDistributed, select } from '../helper/database.ts';
-import { buildReceiver, paymentEvent } from '../helper/events/webhooks.ts';
-import { until } from '../rig/process.ts';
+import { sql } from '#drizzle/orm.ts';
+import { orm } from '#src/database/connection.ts';
+import { actOnEvent, actOnEvents, dismissal, replay, trimEvents } from '#src/webhooks/events.ts';
+import { inside } from '#test/helper/access.ts';
+import { backend, isDistributed, select } from '#test/helper/database.ts';
+import { buildReceiver, paymentEvent } from '#test/helper/events/webhooks.ts';
+import { until } from '#test/rig/process.ts';
 
 const skip =
   (backend === 'embedded' && 'transactions do not overlap there') ||

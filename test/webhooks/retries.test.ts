@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { webhookQueue } from '../../drizzle/tables/service/webhookQueue.ts';
-import { countRows } from '../helper/database.ts';
-import { buildReceiver, countsOf, paymentEvent } from '../helper/events/webhooks.ts';
+import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
+import { countRows } from '#test/helper/database.ts';
+import { buildReceiver, countsOf, paymentEvent } from '#test/helper/events/webhooks.ts';
 
 const [atOnce, late] = [{ retryDelay: 0 }, { retryDelay: 3600 }];
 

@@ -1,17 +1,17 @@
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import type { Context } from '../../src/access/context.ts';
-import { newId } from '../../src/core/ids.ts';
-import { type Connection, workInside } from '../../src/database/connection.ts';
-import { handlers } from '../../src/domain/handlers/index.ts';
-import { findSubscription } from '../../src/subscriptions/read.ts';
-import { actOnEvent, dismissal, replay } from '../../src/webhooks/events.ts';
-import { giveUp, processBatch } from '../../src/webhooks/processing.ts';
-import { type Batch, takeBatch } from '../../src/webhooks/queue.ts';
-import { inside } from '../helper/access.ts';
-import { createPostgres, isDistributed } from '../helper/database.ts';
-import { lifeOf } from '../helper/events/stripeLife.ts';
-import { receive } from '../helper/events/webhooks.ts';
+import type { Context } from '#src/access/context.ts';
+import { newId } from '#src/core/ids.ts';
+import { type Connection, workInside } from '#src/database/connection.ts';
+import { handlers } from '#src/domain/handlers/index.ts';
+import { findSubscription } from '#src/subscriptions/read.ts';
+import { actOnEvent, dismissal, replay } from '#src/webhooks/events.ts';
+import { giveUp, processBatch } from '#src/webhooks/processing.ts';
+import { type Batch, takeBatch } from '#src/webhooks/queue.ts';
+import { inside } from '#test/helper/access.ts';
+import { createPostgres, isDistributed } from '#test/helper/database.ts';
+import { lifeOf } from '#test/helper/events/stripeLife.ts';
+import { receive } from '#test/helper/events/webhooks.ts';
 
 /** A connection, and the shards that each of its statements asked, as the database tells them. */
 async function openWatched(t: Test) {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { signatureSchemes } from '../../schemas/service/provider.ts';
-import { type Provider, readProviders } from '../../src/config/providers.ts';
-import type { Headers } from '../../src/webhooks/signature.ts';
-import { sign, verify } from '../../src/webhooks/signature.ts';
-import { seed } from '../helper/values/random.ts';
+import { signatureSchemes } from '#schemas/service/provider.ts';
+import { type Provider, readProviders } from '#src/config/providers.ts';
+import type { Headers } from '#src/webhooks/signature.ts';
+import { sign, verify } from '#src/webhooks/signature.ts';
+import { seed } from '#test/helper/values/random.ts';
 
 const time = new Date('2026-11-21T12:00:00Z');
 const body = Buffer.from('{"id":"evt_1"}');

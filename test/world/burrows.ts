@@ -1,8 +1,8 @@
-import { recordColumns, textByCode } from '../../drizzle/columns.ts';
-import { check, foreignKey, index, pgTable, sql, uuid } from '../../drizzle/orm.ts';
-import { Id, text } from '../../schemas/parts/common.ts';
-import { contractOf, orNull } from '../../schemas/parts/contract.ts';
-import { resourceOf } from '../../src/records/resource.ts';
+import { recordColumns, textByCode } from '#drizzle/columns.ts';
+import { check, foreignKey, index, pgTable, sql, uuid } from '#drizzle/orm.ts';
+import { Id, text } from '#schemas/parts/common.ts';
+import { contractOf, orNull } from '#schemas/parts/contract.ts';
+import { resourceOf } from '#src/records/resource.ts';
 
 /** The tree: burrows branch off from others. They belong to nobody. */
 export const burrowTable = pgTable(

@@ -1,6 +1,6 @@
-import { compose, offer } from '../../src/compose.ts';
-import { domain as ours } from '../../src/domain/index.ts';
-import type { Operations } from '../../src/records/resource.ts';
+import { compose, offer } from '#src/compose.ts';
+import { domain as ours } from '#src/domain/index.ts';
+import type { Operations } from '#src/records/resource.ts';
 import { burrow } from './burrows.ts';
 import { operationsOf } from './operations.ts';
 import { specimen } from './specimens.ts';

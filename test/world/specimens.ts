@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import { instant, json, recordColumns, textByCode } from '../../drizzle/columns.ts';
+import { instant, json, recordColumns, textByCode } from '#drizzle/columns.ts';
 import {
   bigint,
   boolean,
@@ -12,10 +12,10 @@ import {
   pgTable,
   sql,
   uuid,
-} from '../../drizzle/orm.ts';
-import * as members from '../../schemas/parts/common.ts';
-import { contractOf, orDefault, orNull } from '../../schemas/parts/contract.ts';
-import { resourceOf } from '../../src/records/resource.ts';
+} from '#drizzle/orm.ts';
+import * as members from '#schemas/parts/common.ts';
+import { contractOf, orDefault, orNull } from '#schemas/parts/contract.ts';
+import { resourceOf } from '#src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
 /** One with every type of member. Specimens belong to a burrow, and not to a person. */

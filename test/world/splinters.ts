@@ -1,8 +1,8 @@
-import { recordColumns } from '../../drizzle/columns.ts';
-import { foreignKey, index, integer, pgTable, uuid } from '../../drizzle/orm.ts';
-import { Id, wholeNumber } from '../../schemas/parts/common.ts';
-import { contractOf } from '../../schemas/parts/contract.ts';
-import { resourceOf } from '../../src/records/resource.ts';
+import { recordColumns } from '#drizzle/columns.ts';
+import { foreignKey, index, integer, pgTable, uuid } from '#drizzle/orm.ts';
+import { Id, wholeNumber } from '#schemas/parts/common.ts';
+import { contractOf } from '#schemas/parts/contract.ts';
+import { resourceOf } from '#src/records/resource.ts';
 import { specimen, specimenTable } from './specimens.ts';
 
 /** One whose parent cascades: splinters always go with their specimen. */

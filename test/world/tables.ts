@@ -1,8 +1,8 @@
 import { pino } from 'pino';
-import { getTableName } from '../../drizzle/orm.ts';
-import { generateDrizzleJson, generateMigration } from '../../scripts/lib/drizzleKit.ts';
-import type { Connection } from '../../src/database/connection.ts';
-import { openPostgres } from '../../src/database/postgres/postgres.ts';
+import { getTableName } from '#drizzle/orm.ts';
+import { generateDrizzleJson, generateMigration } from '#scripts/lib/drizzleKit.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { openPostgres } from '#src/database/postgres/postgres.ts';
 import { ofTests } from './index.ts';
 
 /** Makes the tables of this folder in a database that is migrated, as a migration would. */

@@ -1,10 +1,10 @@
-import { recordColumns } from '../../drizzle/columns.ts';
-import { foreignKey, index, pgTable, uniqueIndex, uuid } from '../../drizzle/orm.ts';
-import { users as userTable } from '../../drizzle/tables/users.ts';
-import { Id } from '../../schemas/parts/common.ts';
-import { contractOf } from '../../schemas/parts/contract.ts';
-import { user } from '../../src/domain/users.ts';
-import { resourceOf } from '../../src/records/resource.ts';
+import { recordColumns } from '#drizzle/columns.ts';
+import { foreignKey, index, pgTable, uniqueIndex, uuid } from '#drizzle/orm.ts';
+import { users as userTable } from '#drizzle/tables/users.ts';
+import { Id } from '#schemas/parts/common.ts';
+import { contractOf } from '#schemas/parts/contract.ts';
+import { user } from '#src/domain/users.ts';
+import { resourceOf } from '#src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
 /** The join: who tends which burrow, once each. It is the person's, and everybody may read it. */

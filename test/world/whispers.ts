@@ -1,10 +1,10 @@
-import { recordColumns, textByCode } from '../../drizzle/columns.ts';
-import { check, foreignKey, index, pgTable, sql, uuid } from '../../drizzle/orm.ts';
-import { users as userTable } from '../../drizzle/tables/users.ts';
-import { Id, text } from '../../schemas/parts/common.ts';
-import { contractOf } from '../../schemas/parts/contract.ts';
-import { user } from '../../src/domain/users.ts';
-import { resourceOf } from '../../src/records/resource.ts';
+import { recordColumns, textByCode } from '#drizzle/columns.ts';
+import { check, foreignKey, index, pgTable, sql, uuid } from '#drizzle/orm.ts';
+import { users as userTable } from '#drizzle/tables/users.ts';
+import { Id, text } from '#schemas/parts/common.ts';
+import { contractOf } from '#schemas/parts/contract.ts';
+import { user } from '#src/domain/users.ts';
+import { resourceOf } from '#src/records/resource.ts';
 
 /** The private one: only the user who keeps a whisper reads it. */
 export const whisperTable = pgTable(

@@ -1,6 +1,6 @@
-import type { Scope } from '../../../schemas/service/apiKey.ts';
-import { instant, textByCode } from '../../columns.ts';
-import { check, index, pgTable, sql, text, uuid } from '../../orm.ts';
+import { instant, textByCode } from '#drizzle/columns.ts';
+import { check, index, pgTable, sql, text, uuid } from '#drizzle/orm.ts';
+import type { Scope } from '#schemas/service/apiKey.ts';
 
 export const apiKeys = pgTable(
   'api_keys',

@@ -1,5 +1,4 @@
-import type { AuditEntry } from '../../../schemas/service/audit.ts';
-import { instant, textByCode } from '../../columns.ts';
+import { instant, textByCode } from '#drizzle/columns.ts';
 import {
   bigint,
   customType,
@@ -11,7 +10,8 @@ import {
   sql,
   text,
   uuid,
-} from '../../orm.ts';
+} from '#drizzle/orm.ts';
+import type { AuditEntry } from '#schemas/service/audit.ts';
 
 /** The members of a record by which its changes are chosen. */
 export type Side = Record<string, unknown>;

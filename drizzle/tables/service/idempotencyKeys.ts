@@ -1,5 +1,5 @@
-import { instant, textByCode } from '../../columns.ts';
-import { index, integer, pgTable } from '../../orm.ts';
+import { instant, textByCode } from '#drizzle/columns.ts';
+import { index, integer, pgTable } from '#drizzle/orm.ts';
 
 /** The requests that came with a key, and what they were answered. */
 export const idempotencyKeys = pgTable(

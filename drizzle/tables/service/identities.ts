@@ -1,6 +1,6 @@
-import { instant, textByCode } from '../../columns.ts';
-import { foreignKey, index, pgTable, uniqueIndex, uuid } from '../../orm.ts';
-import { persons } from '../../persons.ts';
+import { instant, textByCode } from '#drizzle/columns.ts';
+import { foreignKey, index, pgTable, uniqueIndex, uuid } from '#drizzle/orm.ts';
+import { persons } from '#drizzle/persons.ts';
 
 export const identities = pgTable(
   'identities',

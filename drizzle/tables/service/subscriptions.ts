@@ -1,6 +1,6 @@
-import type { KnownItem, SubscriptionStatus } from '../../../schemas/service/subscription.ts';
-import { instant, recordColumns, textByCode } from '../../columns.ts';
-import { check, index, jsonb, pgTable, sql, uniqueIndex } from '../../orm.ts';
+import { instant, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { check, index, jsonb, pgTable, sql, uniqueIndex } from '#drizzle/orm.ts';
+import type { KnownItem, SubscriptionStatus } from '#schemas/service/subscription.ts';
 
 export const subscriptions = pgTable(
   'subscriptions',

@@ -1,6 +1,6 @@
-import type { EventStatus, Failure } from '../../../schemas/service/webhookEvent.ts';
-import { bytes, instant, textByCode } from '../../columns.ts';
-import { check, index, integer, jsonb, pgTable, sql, uniqueIndex, uuid } from '../../orm.ts';
+import { bytes, instant, textByCode } from '#drizzle/columns.ts';
+import { check, index, integer, jsonb, pgTable, sql, uniqueIndex, uuid } from '#drizzle/orm.ts';
+import type { EventStatus, Failure } from '#schemas/service/webhookEvent.ts';
 
 export const webhookEvents = pgTable(
   'webhook_events',

@@ -1,5 +1,5 @@
-import { bytes, instant, textByCode } from '../../columns.ts';
-import { boolean, index, pgTable, primaryKey, sql, text, uuid } from '../../orm.ts';
+import { bytes, instant, textByCode } from '#drizzle/columns.ts';
+import { boolean, index, pgTable, primaryKey, sql, text, uuid } from '#drizzle/orm.ts';
 
 /** The events that are still to be processed. */
 export const webhookQueue = pgTable(

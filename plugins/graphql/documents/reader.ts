@@ -8,12 +8,12 @@ import {
   parse,
   type Token,
 } from 'graphql';
-import type { GraphQLRequest } from '../../../schemas/service/graphql.ts';
-import { AppError } from '../../../src/core/errors.ts';
-import { setBoundedText } from '../../../src/core/kept.ts';
-import type { Metrics } from '../../../src/telemetry/metrics.ts';
-import { badRequest } from '../../http/errors.ts';
-import { DocumentError, limitError, refuse, withCode } from '../errors.ts';
+import { DocumentError, limitError, refuse, withCode } from '#plugins/graphql/errors.ts';
+import { badRequest } from '#plugins/http/errors.ts';
+import type { GraphQLRequest } from '#schemas/service/graphql.ts';
+import { AppError } from '#src/core/errors.ts';
+import { setBoundedText } from '#src/core/kept.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';
 
 /** What an operation is known to take before it runs. */

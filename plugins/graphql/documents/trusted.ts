@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { OperatorError } from '../../../src/core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 export const sha256 = (text: string) => hash('sha256', text);
 

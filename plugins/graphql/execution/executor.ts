@@ -12,16 +12,21 @@ import {
   validate,
 } from 'graphql';
 import mercurius, { type MercuriusError } from 'mercurius';
-import type { Settings } from '../../../schemas/settings.ts';
-import type { Feed } from '../../../src/changes/feed.ts';
-import type { Follower } from '../../../src/changes/follow.ts';
-import { explain } from '../../../src/database/databaseErrors.ts';
-import { inChildSpan } from '../../../src/telemetry/tracing.ts';
-import { openChanges } from '../changes.ts';
-import type { Operation } from '../documents/reader.ts';
-import { DocumentError, withCode } from '../errors.ts';
-import { maximumsOf } from '../limits/queryLimits.ts';
-import { makeResolvers, makeSchema, type OperationContext, type SchemaPart } from '../schema.ts';
+import { openChanges } from '#plugins/graphql/changes.ts';
+import type { Operation } from '#plugins/graphql/documents/reader.ts';
+import { DocumentError, withCode } from '#plugins/graphql/errors.ts';
+import { maximumsOf } from '#plugins/graphql/limits/queryLimits.ts';
+import {
+  makeResolvers,
+  makeSchema,
+  type OperationContext,
+  type SchemaPart,
+} from '#plugins/graphql/schema.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Feed } from '#src/changes/feed.ts';
+import type { Follower } from '#src/changes/follow.ts';
+import { explain } from '#src/database/databaseErrors.ts';
+import { inChildSpan } from '#src/telemetry/tracing.ts';
 import { refusalsIn } from './http.ts';
 import { openInside, type Run } from './inside.ts';
 

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
-import { type GraphQLRequest, mediaTypes } from '../../../schemas/service/graphql.ts';
-import { invalid, statusOf } from '../../../src/core/errors.ts';
-import { explain } from '../../../src/database/databaseErrors.ts';
-import { errorHeadersOf, translate } from '../../http/errors.ts';
-import { vary } from '../../http/headers.ts';
-import { retryIn, type Stream, sendEvents } from '../../http/streams.ts';
-import { DocumentError, publicErrors, refuse } from '../errors.ts';
+import { DocumentError, publicErrors, refuse } from '#plugins/graphql/errors.ts';
+import { errorHeadersOf, translate } from '#plugins/http/errors.ts';
+import { vary } from '#plugins/http/headers.ts';
+import { retryIn, type Stream, sendEvents } from '#plugins/http/streams.ts';
+import { type GraphQLRequest, mediaTypes } from '#schemas/service/graphql.ts';
+import { invalid, statusOf } from '#src/core/errors.ts';
+import { explain } from '#src/database/databaseErrors.ts';
 
 const [plain, modern] = mediaTypes;
 

@@ -7,12 +7,12 @@ import {
   OperationTypeNode,
   responsePathAsArray,
 } from 'graphql';
-import type { Context } from '../../../src/access/context.ts';
-import type { Budget } from '../../../src/access/limits/budget.ts';
-import { keptIn } from '../../../src/core/kept.ts';
-import type { Estimate } from '../documents/reader.ts';
-import { truncated } from '../errors.ts';
-import type { OperationContext } from '../schema.ts';
+import type { Estimate } from '#plugins/graphql/documents/reader.ts';
+import { truncated } from '#plugins/graphql/errors.ts';
+import type { OperationContext } from '#plugins/graphql/schema.ts';
+import type { Context } from '#src/access/context.ts';
+import type { Budget } from '#src/access/limits/budget.ts';
+import { keptIn } from '#src/core/kept.ts';
 import type { Outcome } from './http.ts';
 
 /** How an operation runs. */

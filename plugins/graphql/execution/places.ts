@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { Context } from '../../../src/access/context.ts';
-import type { Budget } from '../../../src/access/limits/budget.ts';
-import { onFirstUse } from '../../../src/core/kept.ts';
-import { Shares } from '../../../src/core/shares.ts';
-import { dearContext, readContext } from '../../http/context.ts';
-import type { Estimate } from '../documents/reader.ts';
+import type { Estimate } from '#plugins/graphql/documents/reader.ts';
+import { dearContext, readContext } from '#plugins/http/context.ts';
+import type { Context } from '#src/access/context.ts';
+import type { Budget } from '#src/access/limits/budget.ts';
+import { onFirstUse } from '#src/core/kept.ts';
+import { Shares } from '#src/core/shares.ts';
 
 /** How many records, counts and lookups an operation may take without a place. */
 const mostWithoutPlace = 2000;

@@ -2,12 +2,12 @@ import type { WebSocket } from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
 import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
-import { need } from '../../../src/access/need.ts';
-import { AppError } from '../../../src/core/errors.ts';
-import { explain } from '../../../src/database/databaseErrors.ts';
-import { charge } from '../../http/admission/limits.ts';
-import { handOver, mostUnsent, type Stream, serviceEnds } from '../../http/streams.ts';
-import { publicErrors } from '../errors.ts';
+import { publicErrors } from '#plugins/graphql/errors.ts';
+import { charge } from '#plugins/http/admission/limits.ts';
+import { handOver, mostUnsent, type Stream, serviceEnds } from '#plugins/http/streams.ts';
+import { need } from '#src/access/need.ts';
+import { AppError } from '#src/core/errors.ts';
+import { explain } from '#src/database/databaseErrors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Outcome, refusalsIn, shownTo } from './http.ts';
 

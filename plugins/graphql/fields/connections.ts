@@ -1,8 +1,8 @@
-import { pageLimit } from '../../../schemas/parts/lists.ts';
-import { capitalize, withArticle } from '../../../src/core/text.ts';
-import type { Slice } from '../../../src/records/lists/pages.ts';
-import { wrongParameter } from '../../../src/records/lists/rules.ts';
-import type { SchemaPart } from '../schema.ts';
+import type { SchemaPart } from '#plugins/graphql/schema.ts';
+import { pageLimit } from '#schemas/parts/lists.ts';
+import { capitalize, withArticle } from '#src/core/text.ts';
+import type { Slice } from '#src/records/lists/pages.ts';
+import { wrongParameter } from '#src/records/lists/rules.ts';
 import { type Arguments, type listQuery, type Query, withoutNulls } from './inputs.ts';
 
 /** The types of the connections to records of a type. The total is read only when it is selected. */

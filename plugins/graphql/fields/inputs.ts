@@ -1,11 +1,11 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Violation } from '../../../schemas/parts/error.ts';
-import { invalid } from '../../../src/core/errors.ts';
-import { keptIn } from '../../../src/core/kept.ts';
-import { compileCheck } from '../../../src/core/validation.ts';
-import type { ListQuery } from '../../../src/records/lists/rules.ts';
-import type { OperationContext } from '../schema.ts';
+import type { OperationContext } from '#plugins/graphql/schema.ts';
+import type { Violation } from '#schemas/parts/error.ts';
+import { invalid } from '#src/core/errors.ts';
+import { keptIn } from '#src/core/kept.ts';
+import { compileCheck } from '#src/core/validation.ts';
+import type { ListQuery } from '#src/records/lists/rules.ts';
 import { fromSortEnum } from './sdl.ts';
 
 /** Checks a value by the schema that REST uses: the same rules, and the same messages. */

@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
-import type { Followed } from '../../../src/changes/followed.ts';
-import type { Slice } from '../../../src/records/lists/pages.ts';
-import { bookkeeping } from '../../../src/records/lists/rules.ts';
-import type { AnyResource, Relation } from '../../../src/records/resource.ts';
-import type { OperationContext, Resolver, SchemaPart } from '../schema.ts';
+import type { OperationContext, Resolver, SchemaPart } from '#plugins/graphql/schema.ts';
+import type { Followed } from '#src/changes/followed.ts';
+import type { Slice } from '#src/records/lists/pages.ts';
+import { bookkeeping } from '#src/records/lists/rules.ts';
+import type { AnyResource, Relation } from '#src/records/resource.ts';
 import { connectionOf, connectionQuery, connectionType } from './connections.ts';
 import { listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';

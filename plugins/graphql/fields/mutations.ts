@@ -1,12 +1,12 @@
 import type { TObject } from '@sinclair/typebox';
-import { ref } from '../../../schemas/parts/common.ts';
-import type { Removal } from '../../../schemas/parts/contract.ts';
-import type { Context } from '../../../src/access/context.ts';
-import { type Need, need } from '../../../src/access/need.ts';
-import { expectVersion } from '../../../src/core/conditions.ts';
-import { withArticle } from '../../../src/core/text.ts';
-import type { Operations } from '../../../src/records/resource.ts';
-import type { Resolver, SchemaPart } from '../schema.ts';
+import type { Resolver, SchemaPart } from '#plugins/graphql/schema.ts';
+import { ref } from '#schemas/parts/common.ts';
+import type { Removal } from '#schemas/parts/contract.ts';
+import type { Context } from '#src/access/context.ts';
+import { type Need, need } from '#src/access/need.ts';
+import { expectVersion } from '#src/core/conditions.ts';
+import { withArticle } from '#src/core/text.ts';
+import type { Operations } from '#src/records/resource.ts';
 import { checkedBy } from './inputs.ts';
 import { toSDL } from './sdl.ts';
 

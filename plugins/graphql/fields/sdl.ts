@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { anyJson, idPattern } from '../../../schemas/parts/common.ts';
-import { capitalize } from '../../../src/core/text.ts';
+import { anyJson, idPattern } from '#schemas/parts/common.ts';
+import { capitalize } from '#src/core/text.ts';
 
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
 

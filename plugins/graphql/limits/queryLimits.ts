@@ -15,11 +15,11 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from 'graphql';
-import { pageLimit } from '../../../schemas/parts/lists.ts';
-import type { Settings } from '../../../schemas/settings.ts';
-import { keptIn } from '../../../src/core/kept.ts';
-import type { Estimate, Operation } from '../documents/reader.ts';
-import { DocumentError, limitError } from '../errors.ts';
+import type { Estimate, Operation } from '#plugins/graphql/documents/reader.ts';
+import { DocumentError, limitError } from '#plugins/graphql/errors.ts';
+import { pageLimit } from '#schemas/parts/lists.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { keptIn } from '#src/core/kept.ts';
 
 /** The limits of an operation. All but the depth follow from the cost, so that one setting allows larger queries. */
 export function maximumsOf({ GRAPHQL_MAX_DEPTH: depth, GRAPHQL_MAX_COST: cost }: Settings) {

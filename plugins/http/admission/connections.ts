@@ -1,9 +1,9 @@
 import { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { overloaded } from '../../../src/core/errors.ts';
-import { keptIn } from '../../../src/core/kept.ts';
-import { Shares } from '../../../src/core/shares.ts';
+import { overloaded } from '#src/core/errors.ts';
+import { keptIn } from '#src/core/kept.ts';
+import { Shares } from '#src/core/shares.ts';
 
 declare module 'fastify' {
   interface FastifyReply {

@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin';
-import { need } from '../../../src/access/need.ts';
-import { AppError } from '../../../src/core/errors.ts';
+import { need } from '#src/access/need.ts';
+import { AppError } from '#src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Credentials } from '../../../src/access/credentials/credentials.ts';
-import type { Account, RateLimits } from '../../../src/access/limits/rateLimits.ts';
-import type { Need } from '../../../src/access/need.ts';
-import { type Actor, anyone, nobody } from '../../../src/core/actor.ts';
-import { rateLimited } from '../../../src/core/errors.ts';
-import { vary } from '../headers.ts';
+import { vary } from '#plugins/http/headers.ts';
+import type { Credentials } from '#src/access/credentials/credentials.ts';
+import type { Account, RateLimits } from '#src/access/limits/rateLimits.ts';
+import type { Need } from '#src/access/need.ts';
+import { type Actor, anyone, nobody } from '#src/core/actor.ts';
+import { rateLimited } from '#src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,9 +1,9 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Usage } from '../../../src/access/limits/rateLimitStore.ts';
-import type { RateLimits } from '../../../src/access/limits/rateLimits.ts';
-import { rateLimited } from '../../../src/core/errors.ts';
+import type { Usage } from '#src/access/limits/rateLimitStore.ts';
+import type { RateLimits } from '#src/access/limits/rateLimits.ts';
+import { rateLimited } from '#src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Settings } from '../../../schemas/settings.ts';
-import { handlerTimeout } from '../../../src/config/timeouts.ts';
-import { type AppError, overloaded, tookTooLong } from '../../../src/core/errors.ts';
-import { Shares } from '../../../src/core/shares.ts';
-import type { Metrics } from '../../../src/telemetry/metrics.ts';
-import { isWebSocket } from '../streams.ts';
+import { isWebSocket } from '#plugins/http/streams.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { handlerTimeout } from '#src/config/timeouts.ts';
+import { type AppError, overloaded, tookTooLong } from '#src/core/errors.ts';
+import { Shares } from '#src/core/shares.ts';
+import type { Metrics } from '#src/telemetry/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

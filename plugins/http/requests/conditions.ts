@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Condition } from '../../../src/core/conditions.ts';
-import { invalid } from '../../../src/core/errors.ts';
+import type { Condition } from '#src/core/conditions.ts';
+import { invalid } from '#src/core/errors.ts';
 
 // The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
 

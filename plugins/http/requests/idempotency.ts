@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { need } from '../../../src/access/need.ts';
-import { invalid } from '../../../src/core/errors.ts';
-import type { KeyedRequest } from '../../../src/records/idempotency.ts';
-import { targetOf } from '../routes.ts';
+import { targetOf } from '#plugins/http/routes.ts';
+import { need } from '#src/access/need.ts';
+import { invalid } from '#src/core/errors.ts';
+import type { KeyedRequest } from '#src/records/idempotency.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

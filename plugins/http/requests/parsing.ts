@@ -3,11 +3,11 @@ import type { TSchema } from '@sinclair/typebox';
 import fastJson from 'fast-json-stringify';
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { componentsIn, strict } from '../../../schemas/parts/common.ts';
-import { type AppError, invalid } from '../../../src/core/errors.ts';
-import { keptIn } from '../../../src/core/kept.ts';
-import { compileCheck } from '../../../src/core/validation.ts';
-import { badRequest, unsupportedMediaType } from '../errors.ts';
+import { badRequest, unsupportedMediaType } from '#plugins/http/errors.ts';
+import { componentsIn, strict } from '#schemas/parts/common.ts';
+import { type AppError, invalid } from '#src/core/errors.ts';
+import { keptIn } from '#src/core/kept.ts';
+import { compileCheck } from '#src/core/validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,11 +1,7 @@
-import { statementTimeout } from '../../../src/config/timeouts.ts';
-import type { Connection } from '../../../src/database/connection.ts';
-import {
-  editedText,
-  migrationState,
-  refuseOtherEncodings,
-} from '../../../src/database/migrations/migrations.ts';
-import * as postgres from '../../../src/database/postgres/client.ts';
+import { statementTimeout } from '#src/config/timeouts.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { editedText, migrationState, refuseOtherEncodings } from '#src/database/migrations/migrations.ts';
+import * as postgres from '#src/database/postgres/client.ts';
 import { checkClock, type Deployment } from './finding.ts';
 
 type Facts = {

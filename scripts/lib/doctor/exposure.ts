@@ -1,4 +1,4 @@
-import { readProviders } from '../../../src/config/providers.ts';
+import { readProviders } from '#src/config/providers.ts';
 import type { Deployment } from './finding.ts';
 
 const isLoopback = (host: string) => /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|)$/.test(host);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { serviceName } from '../../../schemas/name.ts';
+import { serviceName } from '#schemas/name.ts';
 import { checkClock, type Deployment } from './finding.ts';
 
 const limits = { retryStrategy: () => null, connectTimeout: 3000, commandTimeout: 3000 };

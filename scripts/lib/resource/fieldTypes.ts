@@ -1,5 +1,5 @@
-import { UsageError } from '../../../src/command.ts';
-import { capitalize, withArticle } from '../../../src/core/text.ts';
+import { UsageError } from '#src/command.ts';
+import { capitalize, withArticle } from '#src/core/text.ts';
 
 /** What a word of `--fields` means in the files of a resource. */
 export interface FieldType {

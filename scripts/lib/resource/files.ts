@@ -1,5 +1,5 @@
-import { OperatorError } from '../../../src/core/errors.ts';
-import { capitalize, withArticle } from '../../../src/core/text.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { capitalize, withArticle } from '#src/core/text.ts';
 import { columnNamed, type Field, type Parent, type Plan } from './plan.ts';
 
 /** The files of a resource by their paths. Biome formats them, and removes the imports that they do not use. */
@@ -54,9 +54,9 @@ function tableFile(plan: Plan): string {
     ...parents.map(parent => `${parent.member}: uuid('${parent.column}')${notNull(parent)}`),
   ];
   const rules = rulesOf(plan);
-  return `import type { ${title} } from '../../schemas/${name}.ts';
-import { type ColumnsOf, instant, json, recordColumns, textByCode } from '../columns.ts';
-import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '../orm.ts';
+  return `import type { ${title} } from '#schemas/${name}.ts';
+import { type ColumnsOf, instant, json, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '#drizzle/orm.ts';
 ${importsOf(plan, ({ plural }) => plural)}
 
 export const ${plural} = pgTable(
@@ -139,11 +139,11 @@ function serviceFile(plan: Plan): string {
     isPrivate && `readBy: 'owner'`,
   ].filter(Boolean);
   const options = rules.length > 0 ? `, { ${rules.join(', ')} }` : '';
-  return `import { ${plural} as table } from '../../drizzle/tables/${plural}.ts';
-import { ${name} as contract } from '../../schemas/${name}.ts';
-import { removalOf } from '../records/deletions.ts';
-import { changesOf, creationOf } from '../records/records.ts';
-import { type Operations, resourceOf } from '../records/resource.ts';
+  return `import { ${plural} as table } from '#drizzle/tables/${plural}.ts';
+import { ${name} as contract } from '#schemas/${name}.ts';
+import { removalOf } from '#src/records/deletions.ts';
+import { changesOf, creationOf } from '#src/records/records.ts';
+import { type Operations, resourceOf } from '#src/records/resource.ts';
 ${importsOf(plan, ({ name }) => name)}
 
 export const ${name} = resourceOf('${plural}', contract, table${options});
@@ -164,8 +164,8 @@ function belongingOf({ name, plural }: Plan, { member, resource, children }: Par
 
 /** What every resource promises. Tests of its own rules can follow. */
 const testFile = ({ plural }: Plan): string => `import t from 'tap';
-import { ${plural} } from '../../src/domain/${plural}.ts';
-import { testResource } from '../helper/resources/testResource.ts';
+import { ${plural} } from '#src/domain/${plural}.ts';
+import { testResource } from '#test/helper/resources/testResource.ts';
 
 testResource(t, ${plural});
 `;

@@ -1,7 +1,7 @@
-import { readOnly } from '../../../schemas/parts/common.ts';
-import { UsageError } from '../../../src/command.ts';
-import { capitalize, wordsOf } from '../../../src/core/text.ts';
-import { domain } from '../../../src/domain/index.ts';
+import { readOnly } from '#schemas/parts/common.ts';
+import { UsageError } from '#src/command.ts';
+import { capitalize, wordsOf } from '#src/core/text.ts';
+import { domain } from '#src/domain/index.ts';
 import { type FieldType, typeNamed } from './fieldTypes.ts';
 
 export interface Field {

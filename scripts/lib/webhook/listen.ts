@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WebhookEvent } from '../../../schemas/service/webhookEvent.ts';
-import { OperatorError } from '../../../src/core/errors.ts';
-import { printableLines } from '../../../src/core/text.ts';
+import type { WebhookEvent } from '#schemas/service/webhookEvent.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { printableLines } from '#src/core/text.ts';
 import { type EventList, filtersOf, lineOf, refuseArgument, type Session } from './session.ts';
 
 /** Milliseconds between two requests: 30 a minute leave most of the rate limit to others. */

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { longestEventId } from '../../../schemas/service/webhookEvent.ts';
-import { UsageError } from '../../../src/command.ts';
-import type { Source } from '../../../src/config/presets.ts';
-import { type Provider, readProviders } from '../../../src/config/providers.ts';
-import { keptSecrets } from '../../../src/config/secrets.ts';
-import { OperatorError } from '../../../src/core/errors.ts';
-import { newId } from '../../../src/core/ids.ts';
-import { printable, printableJson } from '../../../src/core/text.ts';
-import { handlers } from '../../../src/domain/handlers/index.ts';
-import { handlerFor } from '../../../src/webhooks/handler.ts';
-import { orUndefined } from '../serviceClient.ts';
+import { longestEventId } from '#schemas/service/webhookEvent.ts';
+import { orUndefined } from '#scripts/lib/serviceClient.ts';
+import { UsageError } from '#src/command.ts';
+import type { Source } from '#src/config/presets.ts';
+import { type Provider, readProviders } from '#src/config/providers.ts';
+import { keptSecrets } from '#src/config/secrets.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { newId } from '#src/core/ids.ts';
+import { printable, printableJson } from '#src/core/text.ts';
+import { handlers } from '#src/domain/handlers/index.ts';
+import { handlerFor } from '#src/webhooks/handler.ts';
 import { eventFromFile, sampleEvent } from './sampleEvent.ts';
 import type { EventList, Session } from './session.ts';
 

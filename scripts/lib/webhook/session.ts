@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
-import type { WebhookEvent, WebhookEventList } from '../../../schemas/service/webhookEvent.ts';
-import { type Arguments, type Io, UsageError } from '../../../src/command.ts';
-import { OperatorError } from '../../../src/core/errors.ts';
-import { isId } from '../../../src/core/ids.ts';
-import { printable } from '../../../src/core/text.ts';
-import { serviceAt } from '../serviceClient.ts';
+import type { WebhookEvent, WebhookEventList } from '#schemas/service/webhookEvent.ts';
+import { serviceAt } from '#scripts/lib/serviceClient.ts';
+import { type Arguments, type Io, UsageError } from '#src/command.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { isId } from '#src/core/ids.ts';
+import { printable } from '#src/core/text.ts';
 
 const text = { type: 'string' } as const;
 export const options = {

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { serviceName } from '../../../schemas/name.ts';
+import { serviceName } from '#schemas/name.ts';
 
 /**
  * An API key is `<name>_<id>_<secret><checksum>`: a prefix for secret scanners, the id of its record without dashes, 256

@@ -1,7 +1,7 @@
-import type { Settings } from '../../../schemas/settings.ts';
-import { invalidToken } from '../../core/errors.ts';
-import type { Database } from '../../database/database.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { invalidToken } from '#src/core/errors.ts';
+import type { Database } from '#src/database/database.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { looksLikeToken } from './apiKeyToken.ts';
 import { openKeyRing } from './keyRing.ts';
 

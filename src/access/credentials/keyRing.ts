@@ -1,11 +1,11 @@
-import { and, eq, isNull, lt, or } from '../../../drizzle/orm.ts';
-import { apiKeys } from '../../../drizzle/tables/service/apiKeys.ts';
-import { type Actor, withIncludedScopes } from '../../core/actor.ts';
-import { invalidToken, unavailable } from '../../core/errors.ts';
-import { keptIn, setBounded } from '../../core/kept.ts';
-import { orm } from '../../database/connection.ts';
-import type { Database } from '../../database/database.ts';
-import { recordById } from '../../database/statements/recordById.ts';
+import { and, eq, isNull, lt, or } from '#drizzle/orm.ts';
+import { apiKeys } from '#drizzle/tables/service/apiKeys.ts';
+import { type Actor, withIncludedScopes } from '#src/core/actor.ts';
+import { invalidToken, unavailable } from '#src/core/errors.ts';
+import { keptIn, setBounded } from '#src/core/kept.ts';
+import { orm } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { recordById } from '#src/database/statements/recordById.ts';
 import { idOf, isWellFormed, matches } from './apiKeyToken.ts';
 import { isTrusted } from './trust.ts';
 

@@ -1,7 +1,7 @@
-import { and, eq } from '../../../drizzle/orm.ts';
-import { identities } from '../../../drizzle/tables/service/identities.ts';
-import type { IdentityName } from '../../../schemas/service/identity.ts';
-import { type Connection, orm } from '../../database/connection.ts';
+import { and, eq } from '#drizzle/orm.ts';
+import { identities } from '#drizzle/tables/service/identities.ts';
+import type { IdentityName } from '#schemas/service/identity.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
 
 /** The user behind tokens, or null. */
 export async function readPerson(db: Connection, { issuer, subject }: IdentityName): Promise<string | null> {

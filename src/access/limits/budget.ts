@@ -1,8 +1,8 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { pageLimit } from '../../../schemas/parts/lists.ts';
-import { AppError, type Limit, tookTooLong, tooMuch } from '../../core/errors.ts';
-import { Shares } from '../../core/shares.ts';
-import type { Connection } from '../../database/connection.ts';
+import { pageLimit } from '#schemas/parts/lists.ts';
+import { AppError, type Limit, tookTooLong, tooMuch } from '#src/core/errors.ts';
+import { Shares } from '#src/core/shares.ts';
+import type { Connection } from '#src/database/connection.ts';
 
 /** For whom an operation works, and who pays for it: a request, or one result of a subscription. */
 export interface Payer {

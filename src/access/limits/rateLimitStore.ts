@@ -1,4 +1,4 @@
-import { setBounded } from '../../core/kept.ts';
+import { setBounded } from '#src/core/kept.ts';
 
 /** What has been used in the current window. */
 export interface Usage {

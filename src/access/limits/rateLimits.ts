@@ -1,6 +1,6 @@
-import type { Settings } from '../../../schemas/settings.ts';
-import type { Actor } from '../../core/actor.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Actor } from '#src/core/actor.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { networkOf } from './addresses.ts';
 import { openMemoryStore, type RateLimitStore } from './rateLimitStore.ts';
 

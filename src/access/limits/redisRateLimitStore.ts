@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import { serviceName } from '../../../schemas/name.ts';
-import { connectRedis } from '../../database/redisClient.ts';
-import { watchService } from '../../database/watch.ts';
-import type { Log } from '../../telemetry/log.ts';
+import { serviceName } from '#schemas/name.ts';
+import { connectRedis } from '#src/database/redisClient.ts';
+import { watchService } from '#src/database/watch.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { openMemoryStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
 /** One script: a crash between separate commands would leave a count that never expires. */

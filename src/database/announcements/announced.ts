@@ -1,5 +1,5 @@
-import type { Connection } from '../connection.ts';
-import type { Database } from '../database.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
 
 /** All in milliseconds. Each notification takes a lock that all commits share. */
 const atMostEvery = 20;

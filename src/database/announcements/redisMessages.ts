@@ -1,6 +1,6 @@
-import { serviceName } from '../../../schemas/name.ts';
-import type { Messages } from '../database.ts';
-import { connectRedis } from '../redisClient.ts';
+import { serviceName } from '#schemas/name.ts';
+import type { Messages } from '#src/database/database.ts';
+import { connectRedis } from '#src/database/redisClient.ts';
 
 const channel = `${serviceName}:messages`;
 

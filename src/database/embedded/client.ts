@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { messages, PGlite, type PGliteOptions, type Transaction, types } from '@electric-sql/pglite';
-import { type Connection, workInside } from '../connection.ts';
-import { withSpans } from '../tracedConnection.ts';
+import { type Connection, workInside } from '#src/database/connection.ts';
+import { withSpans } from '#src/database/tracedConnection.ts';
 
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
 type Options = Parameters<PGlite['execProtocol']>[1];

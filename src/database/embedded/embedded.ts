@@ -1,6 +1,6 @@
-import type { Log } from '../../telemetry/log.ts';
-import type { Database } from '../database.ts';
-import { migrate } from '../migrations/migrations.ts';
+import type { Database } from '#src/database/database.ts';
+import { migrate } from '#src/database/migrations/migrations.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { connectionOf } from './client.ts';
 import { lockFolder, openFolder, openInMemory, watchDisk } from './folder.ts';
 

@@ -3,9 +3,9 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
-import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../telemetry/log.ts';
-import { watchService } from '../watch.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { watchService } from '#src/database/watch.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { openClient } from './client.ts';
 
 /** Each start fills the buffers with zeros: with the default of 128 MB, that is a third of its time. */

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readMigrationFiles } from '../../../drizzle/orm.ts';
-import { serviceName } from '../../../schemas/name.ts';
-import { OperatorError } from '../../core/errors.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Connection } from '../connection.ts';
-import { databaseFailure, isOutage } from '../databaseErrors.ts';
-import { inLongTransaction } from '../write.ts';
+import { readMigrationFiles } from '#drizzle/orm.ts';
+import { serviceName } from '#schemas/name.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { databaseFailure, isOutage } from '#src/database/databaseErrors.ts';
+import { inLongTransaction } from '#src/database/write.ts';
+import type { Log } from '#src/telemetry/log.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../drizzle/migrations', import.meta.url));
 const spreading = new URL('../../../drizzle/spread.sql', import.meta.url);

@@ -1,10 +1,10 @@
 import postgres from 'postgres';
-import { serviceName } from '../../../schemas/name.ts';
-import type { Settings } from '../../../schemas/settings.ts';
-import { statementTimeout } from '../../config/timeouts.ts';
-import { OperatorError } from '../../core/errors.ts';
-import { type Connection, workInside } from '../connection.ts';
-import { withSpans } from '../tracedConnection.ts';
+import { serviceName } from '#schemas/name.ts';
+import type { Settings } from '#schemas/settings.ts';
+import { statementTimeout } from '#src/config/timeouts.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { type Connection, workInside } from '#src/database/connection.ts';
+import { withSpans } from '#src/database/tracedConnection.ts';
 import { Pool } from './pool.ts';
 
 export interface Server {

@@ -1,5 +1,5 @@
 import type postgres from 'postgres';
-import { OperatorError } from '../../core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 /** The version of patches/postgres+3.4.9.patch that this code needs, and what that patch adds to the driver. */
 const patch = 'fixed-8';

@@ -1,10 +1,10 @@
-import { serviceName } from '../../../schemas/name.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Connection } from '../connection.ts';
-import type { Database } from '../database.ts';
-import { databaseFailure, isDenied, isOutage } from '../databaseErrors.ts';
-import { migrate } from '../migrations/migrations.ts';
-import { watchService } from '../watch.ts';
+import { serviceName } from '#schemas/name.ts';
+import type { Connection } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { databaseFailure, isDenied, isOutage } from '#src/database/databaseErrors.ts';
+import { migrate } from '#src/database/migrations/migrations.ts';
+import { watchService } from '#src/database/watch.ts';
+import type { Log } from '#src/telemetry/log.ts';
 import { connectionOf, connectProbe, connectTo, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 

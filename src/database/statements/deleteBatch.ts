@@ -1,5 +1,5 @@
-import { and, inArray, type PgColumn, type SQL } from '../../../drizzle/orm.ts';
-import { type Connection, orm } from '../connection.ts';
+import { and, inArray, type PgColumn, type SQL } from '#drizzle/orm.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
 
 const most = 1000;
 

@@ -1,4 +1,4 @@
-import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '../../../drizzle/orm.ts';
+import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '#drizzle/orm.ts';
 
 /**
  * The source of an `insert … select` of any number of rows: one text, with the rows as JSON in the parameter `$rows`.

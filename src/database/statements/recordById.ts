@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
-import { getTableColumns, type PgColumn, type PgTable, sql } from '../../../drizzle/orm.ts';
-import { isId } from '../../core/ids.ts';
-import { keptIn } from '../../core/kept.ts';
-import type { Connection } from '../connection.ts';
+import { getTableColumns, type PgColumn, type PgTable, sql } from '#drizzle/orm.ts';
+import { isId } from '#src/core/ids.ts';
+import { keptIn } from '#src/core/kept.ts';
+import type { Connection } from '#src/database/connection.ts';
 import { statement, unknown } from './statement.ts';
 
 export type RecordTable = PgTable & { id: PgColumn };

@@ -9,8 +9,8 @@ import {
   type SQL,
   type SQLWrapper,
   sql,
-} from '../../../drizzle/orm.ts';
-import type { Connection, Orm } from '../connection.ts';
+} from '#drizzle/orm.ts';
+import type { Connection, Orm } from '#src/database/connection.ts';
 
 /** What a statement returns: columns of tables, and expressions, whose values stay as the driver gives them. */
 type Columns = Record<string, Column | SQL>;

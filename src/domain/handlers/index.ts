@@ -1,4 +1,4 @@
-import type { Handlers } from '../../webhooks/handler.ts';
+import type { Handlers } from '#src/webhooks/handler.ts';
 import { lemonsqueezy } from './lemonsqueezy.ts';
 import { paddle } from './paddle.ts';
 import { razorpay } from './razorpay.ts';

@@ -1,5 +1,5 @@
-import type { Handler } from '../../webhooks/handler.ts';
-import { becomesAsSaid } from '../../webhooks/status.ts';
+import type { Handler } from '#src/webhooks/handler.ts';
+import { becomesAsSaid } from '#src/webhooks/status.ts';
 
 const asSaid = becomesAsSaid(
   'data.attributes.status',

@@ -1,6 +1,6 @@
-import { type SubscriptionStatus, subscriptionStatuses } from '../../../schemas/service/subscription.ts';
-import type { Handler } from '../../webhooks/handler.ts';
-import { becomes, becomesAsSaid, type SubscriptionSources } from '../../webhooks/status.ts';
+import { type SubscriptionStatus, subscriptionStatuses } from '#schemas/service/subscription.ts';
+import type { Handler } from '#src/webhooks/handler.ts';
+import { becomes, becomesAsSaid, type SubscriptionSources } from '#src/webhooks/status.ts';
 
 /** Stripe: "The Subscription object". The period of before API version 2025-03-31 is beside the items. */
 const subscription: SubscriptionSources = {

@@ -1,4 +1,4 @@
-import { Column, getTableName, is, type PgColumn, type SQL, sql } from '../../../drizzle/orm.ts';
+import { Column, getTableName, is, type PgColumn, type SQL, sql } from '#drizzle/orm.ts';
 import type { ListRules } from './rules.ts';
 import {
   indexedOf,

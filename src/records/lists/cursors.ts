@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isId } from '../../core/ids.ts';
+import { isId } from '#src/core/ids.ts';
 
 /**
  * Where a record stands in a list: the values it is sorted by, then its id, as texts. Without values it is an end of

@@ -1,4 +1,4 @@
-import type { CursorMeta, PageMeta } from '../../../schemas/parts/lists.ts';
+import type { CursorMeta, PageMeta } from '#schemas/parts/lists.ts';
 
 export interface Page<T, Meta = PageMeta> {
   data: T[];

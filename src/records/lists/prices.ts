@@ -1,5 +1,5 @@
-import type { Context } from '../../access/context.ts';
-import type { Connection } from '../../database/connection.ts';
+import type { Context } from '#src/access/context.ts';
+import type { Connection } from '#src/database/connection.ts';
 
 /** Rows that one point pays for, when they are counted or passed. */
 export const rowsOfPoint = 10_000;

@@ -1,9 +1,9 @@
-import type { PgColumn, SQL, SQLWrapper } from '../../../drizzle/orm.ts';
-import type { Need } from '../../access/need.ts';
-import { invalid } from '../../core/errors.ts';
-import { firstId, lastId, lowestId } from '../../core/ids.ts';
-import { readBound } from '../../core/instants.ts';
-import type { RecordTable } from '../../database/statements/recordById.ts';
+import type { PgColumn, SQL, SQLWrapper } from '#drizzle/orm.ts';
+import type { Need } from '#src/access/need.ts';
+import { invalid } from '#src/core/errors.ts';
+import { firstId, lastId, lowestId } from '#src/core/ids.ts';
+import { readBound } from '#src/core/instants.ts';
+import type { RecordTable } from '#src/database/statements/recordById.ts';
 
 /** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
 export interface ListRules<Filter extends string = string, Sort extends string = string> {

@@ -1,5 +1,5 @@
-import { and, Column, eq, is, isNotNull, type SQL, type SQLWrapper, sql } from '../../../drizzle/orm.ts';
-import { unknown } from '../../database/statements/statement.ts';
+import { and, Column, eq, is, isNotNull, type SQL, type SQLWrapper, sql } from '#drizzle/orm.ts';
+import { unknown } from '#src/database/statements/statement.ts';
 import type { Compared, ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */

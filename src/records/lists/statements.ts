@@ -8,8 +8,8 @@ import {
   type SQL,
   type SQLWrapper,
   sql,
-} from '../../../drizzle/orm.ts';
-import { rowMapper, rowsOf, unknown } from '../../database/statements/statement.ts';
+} from '#drizzle/orm.ts';
+import { rowMapper, rowsOf, unknown } from '#src/database/statements/statement.ts';
 import { countOf, othersOf, passedBy } from './counts.ts';
 import { bookkeeping, type Compared, type ListRules } from './rules.ts';
 import {

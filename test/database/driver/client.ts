@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Test } from 'tap';
-import { backend, createPostgres } from '../../helper/database.ts';
-import { outcome, watchUncaught } from '../../helper/servers/fakeServer.ts';
-import { until } from '../../rig/process.ts';
+import { backend, createPostgres } from '#test/helper/database.ts';
+import { outcome, watchUncaught } from '#test/helper/servers/fakeServer.ts';
+import { until } from '#test/rig/process.ts';
 
 export const onPostgres = backend === 'postgres' ? {} : { skip: 'needs a server: npm test -- postgres' };
 

@@ -1,10 +1,10 @@
 // runs: long, late, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { serviceName } from '../../../schemas/name.ts';
-import { connectTo } from '../../../src/database/postgres/client.ts';
-import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { createPostgres, testLog } from '../../helper/database.ts';
+import { serviceName } from '#schemas/name.ts';
+import { connectTo } from '#src/database/postgres/client.ts';
+import { openPostgres } from '#src/database/postgres/postgres.ts';
+import { createPostgres, testLog } from '#test/helper/database.ts';
 import {
   hangUp,
   outcome,
@@ -13,8 +13,8 @@ import {
   sayNothing,
   startFakeServer,
   watchUncaught,
-} from '../../helper/servers/fakeServer.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
+} from '#test/helper/servers/fakeServer.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import { onPostgres, openClient } from './client.ts';
 
 /** Of this database: other tests run on the same server. */

@@ -1,6 +1,6 @@
 // runs: in its own process
 import t from 'tap';
-import { databaseFailure, isDenied, isOutage, reasonForLog } from '../../../src/database/databaseErrors.ts';
+import { databaseFailure, isDenied, isOutage, reasonForLog } from '#src/database/databaseErrors.ts';
 
 const failed = (code: string, message = 'failed') => Object.assign(new Error(message), { code });
 const isOutageOf = (error: Error) => isOutage(new Error('Failed query', { cause: error }));

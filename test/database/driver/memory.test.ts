@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { createPostgres } from '../../helper/database.ts';
+import { createPostgres } from '#test/helper/database.ts';
 import { onPostgres } from './client.ts';
 
 t.test('what statements and transactions return is collected while it is young', onPostgres, async t => {

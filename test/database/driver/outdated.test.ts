@@ -1,9 +1,9 @@
 // runs: in its own process
 import t, { type Test } from 'tap';
-import { connectionOf, connectTo } from '../../../src/database/postgres/client.ts';
-import { createPostgres } from '../../helper/database.ts';
-import { outcome } from '../../helper/servers/fakeServer.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
+import { connectionOf, connectTo } from '#src/database/postgres/client.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { outcome } from '#test/helper/servers/fakeServer.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import { onPostgres } from './client.ts';
 
 const data = Buffer.from('\\x00');

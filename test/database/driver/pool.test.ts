@@ -2,10 +2,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { Pool } from '../../../src/database/postgres/pool.ts';
-import { createPostgres } from '../../helper/database.ts';
-import { outcome, sayNothing, startFakeServer } from '../../helper/servers/fakeServer.ts';
-import { until } from '../../rig/process.ts';
+import { Pool } from '#src/database/postgres/pool.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { outcome, sayNothing, startFakeServer } from '#test/helper/servers/fakeServer.ts';
+import { until } from '#test/rig/process.ts';
 import { onPostgres } from './client.ts';
 
 function makePool(t: Test, url: string, options: { max: number; wait?: number }): Pool {

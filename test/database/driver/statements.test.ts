@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { outcome } from '../../helper/servers/fakeServer.ts';
+import { outcome } from '#test/helper/servers/fakeServer.ts';
 import { clientTests } from './client.ts';
 
 // docs/decisions/06-postgres-driver.md names the issue of each fault.

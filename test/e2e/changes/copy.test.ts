@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
-import { blocksOf } from '../../docs/handbook.ts';
-import { serve } from '../../helper/servers/serve.ts';
-import { call, makeDataFolder, makeFolder, type Service, startService, until } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { blocksOf } from '#test/docs/handbook.ts';
+import { serve } from '#test/helper/servers/serve.ts';
+import { call, makeDataFolder, makeFolder, type Service, startService, until } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 interface User {
   id: string;

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient as overEvents } from 'graphql-sse';
 import { createClient as overSocket } from 'graphql-ws';
 import t from 'tap';
-import { blocksOf } from '../../docs/handbook.ts';
-import { serve } from '../../helper/servers/serve.ts';
-import { openBrowser, openPage } from '../../rig/pages/browser.ts';
-import { call, makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { blocksOf } from '#test/docs/handbook.ts';
+import { serve } from '#test/helper/servers/serve.ts';
+import { openBrowser, openPage } from '#test/rig/pages/browser.ts';
+import { call, makeDataFolder, makeFolder, startService, until } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 const page = 'docs/changes.md';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import t from 'tap';
-import { openEvents } from '../../helper/eventStream.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { has, openBalancer } from '../../rig/openCluster.ts';
-import { makeDataFolder, startService } from '../../rig/process.ts';
+import { openEvents } from '#test/helper/eventStream.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { has, openBalancer } from '#test/rig/openCluster.ts';
+import { makeDataFolder, startService } from '#test/rig/process.ts';
 
 /** Longer than nginx waits for a server that says nothing. */
 const quiet = 21_000;

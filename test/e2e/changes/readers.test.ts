@@ -2,9 +2,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openEvents } from '../../helper/eventStream.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { call, makeDataFolder, startService, until, withWorld } from '../../rig/process.ts';
+import { openEvents } from '#test/helper/eventStream.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { call, makeDataFolder, startService, until, withWorld } from '#test/rig/process.ts';
 
 /** With those of the kernel, no buffers hold so many events of 1.6 kB. */
 const many = 12_000;

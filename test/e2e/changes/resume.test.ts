@@ -1,8 +1,8 @@
 // runs: late
 import t from 'tap';
-import { followChanges } from '../../rig/changes.ts';
-import { startPair } from '../../rig/pair.ts';
-import { preload, startService, withWorld } from '../../rig/process.ts';
+import { followChanges } from '#test/rig/changes.ts';
+import { startPair } from '#test/rig/pair.ts';
+import { preload, startService, withWorld } from '#test/rig/process.ts';
 
 const many = 2000;
 /** Loaded by a server whose clock is a minute ahead. */

@@ -1,13 +1,13 @@
 // runs: late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { paymentEvent } from '../../helper/events/webhooks.ts';
-import { isAllKept, Load } from '../../rig/chaos/load.ts';
-import { ask } from '../../rig/cluster/ask.ts';
-import { has, openCluster } from '../../rig/openCluster.ts';
-import { until, withWorld } from '../../rig/process.ts';
-import { deliver } from '../../rig/sender.ts';
-import { makeTablesAt } from '../../world/tables.ts';
+import { paymentEvent } from '#test/helper/events/webhooks.ts';
+import { isAllKept, Load } from '#test/rig/chaos/load.ts';
+import { ask } from '#test/rig/cluster/ask.ts';
+import { has, openCluster } from '#test/rig/openCluster.ts';
+import { until, withWorld } from '#test/rig/process.ts';
+import { deliver } from '#test/rig/sender.ts';
+import { makeTablesAt } from '#test/world/tables.ts';
 
 const limit = 60;
 const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600', NODE_OPTIONS: withWorld.join(' ') };

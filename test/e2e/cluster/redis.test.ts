@@ -2,15 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { serviceName } from '../../../schemas/name.ts';
-import { readSettings } from '../../../src/config/settings.ts';
-import { openDatabase } from '../../../src/database/open.ts';
-import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { openCalls } from '../../../src/webhooks/calls.ts';
-import { bearer, makeKey } from '../../helper/access.ts';
-import { createPostgres, testLog } from '../../helper/database.ts';
-import { type Service, startService, until } from '../../rig/process.ts';
-import { hasRedis, refusals, startRedis } from '../../rig/servers/redis.ts';
+import { serviceName } from '#schemas/name.ts';
+import { readSettings } from '#src/config/settings.ts';
+import { openDatabase } from '#src/database/open.ts';
+import { openPostgres } from '#src/database/postgres/postgres.ts';
+import { openCalls } from '#src/webhooks/calls.ts';
+import { bearer, makeKey } from '#test/helper/access.ts';
+import { createPostgres, testLog } from '#test/helper/database.ts';
+import { type Service, startService, until } from '#test/rig/process.ts';
+import { hasRedis, refusals, startRedis } from '#test/rig/servers/redis.ts';
 
 const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
 

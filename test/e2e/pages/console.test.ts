@@ -1,11 +1,11 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { serviceTitle } from '../../../schemas/name.ts';
-import { makeUser } from '../../helper/access.ts';
-import { paymentEvent } from '../../helper/events/webhooks.ts';
-import { inBothLooks, rowsOf, rowWith } from '../../rig/pages/browser.ts';
-import { startOperated } from '../../rig/pages/operated.ts';
+import { serviceTitle } from '#schemas/name.ts';
+import { makeUser } from '#test/helper/access.ts';
+import { paymentEvent } from '#test/helper/events/webhooks.ts';
+import { inBothLooks, rowsOf, rowWith } from '#test/rig/pages/browser.ts';
+import { startOperated } from '#test/rig/pages/operated.ts';
 
 const { database, deliver, eventually, origin, repair, visit } = await startOperated(t, 'open');
 const { id: dead } = await eventually('event=evt_dispute_2', 'dead');

@@ -1,12 +1,12 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { serviceName } from '../../../schemas/name.ts';
-import { users } from '../../../src/domain/users.ts';
-import { addIdentity } from '../../../src/people/identities.ts';
-import { inside, makeKey, makeUser } from '../../helper/access.ts';
-import { accessibilityProblems, rowsOf, rowWith } from '../../rig/pages/browser.ts';
-import { startOperated } from '../../rig/pages/operated.ts';
+import { serviceName } from '#schemas/name.ts';
+import { users } from '#src/domain/users.ts';
+import { addIdentity } from '#src/people/identities.ts';
+import { inside, makeKey, makeUser } from '#test/helper/access.ts';
+import { accessibilityProblems, rowsOf, rowWith } from '#test/rig/pages/browser.ts';
+import { startOperated } from '#test/rig/pages/operated.ts';
 
 const { database, key, origin, visit } = await startOperated(t, 'required');
 

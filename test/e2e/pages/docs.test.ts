@@ -1,11 +1,11 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { command } from '../../docs/handbook.ts';
-import { makeKey } from '../../helper/access.ts';
-import { build } from '../../helper/app.ts';
-import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '../../rig/pages/browser.ts';
-import { until } from '../../rig/process.ts';
+import { command } from '#test/docs/handbook.ts';
+import { makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '#test/rig/pages/browser.ts';
+import { until } from '#test/rig/process.ts';
 
 const operation = (page: Page, id: string) => page.locator(`[id$="-${id}"]`);
 const { app, call } = await build(t);

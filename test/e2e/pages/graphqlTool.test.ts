@@ -1,11 +1,11 @@
 // runs: long
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { makeKey } from '../../helper/access.ts';
-import { build } from '../../helper/app.ts';
-import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '../../rig/pages/browser.ts';
-import { until } from '../../rig/process.ts';
-import { domain } from '../../world/index.ts';
+import { makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '#test/rig/pages/browser.ts';
+import { until } from '#test/rig/process.ts';
+import { domain } from '#test/world/index.ts';
 
 const { app, call, make } = await build(t);
 const origin = await app.listen({ port: 0, host: '127.0.0.1' });

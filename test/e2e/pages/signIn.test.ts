@@ -1,10 +1,10 @@
 // runs: long
 import t from 'tap';
-import { blocksOf } from '../../docs/handbook.ts';
-import { openIssuer } from '../../helper/access.ts';
-import { build } from '../../helper/app.ts';
-import { serve } from '../../helper/servers/serve.ts';
-import { openBrowser, openPage } from '../../rig/pages/browser.ts';
+import { blocksOf } from '#test/docs/handbook.ts';
+import { openIssuer } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { serve } from '#test/helper/servers/serve.ts';
+import { openBrowser, openPage } from '#test/rig/pages/browser.ts';
 
 t.test('the browser example of docs/sign-in.md registers a person and writes what is theirs', async t => {
   const { url: page } = await serve(t, (_, response) => void response.end('<title>shop</title>'));

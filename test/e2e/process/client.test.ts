@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { blocksOf, command, runBlocks, succeeds } from '../../docs/handbook.ts';
-import { makeKey } from '../../helper/access.ts';
-import { build } from '../../helper/app.ts';
-import { serve } from '../../helper/servers/serve.ts';
-import { makeFolder } from '../../rig/process.ts';
+import { blocksOf, command, runBlocks, succeeds } from '#test/docs/handbook.ts';
+import { makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { serve } from '#test/helper/servers/serve.ts';
+import { makeFolder } from '#test/rig/process.ts';
 
 const page = 'docs/client.md';
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
-import { serviceName } from '../../../schemas/name.ts';
-import { inherited } from '../../rig/cluster/part.ts';
-import { makeDataFolder, makeFolder, runCommand } from '../../rig/process.ts';
+import { serviceName } from '#schemas/name.ts';
+import { inherited } from '#test/rig/cluster/part.ts';
+import { makeDataFolder, makeFolder, runCommand } from '#test/rig/process.ts';
 
 t.test('the exit code says whether it worked, and a result is alone on standard output', async t => {
   const env = { DATA_DIR: makeDataFolder(t) };

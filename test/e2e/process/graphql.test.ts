@@ -1,7 +1,7 @@
 import t from 'tap';
-import { createPostgres } from '../../helper/database.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { call, startService, withWorld } from '../../rig/process.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { call, startService, withWorld } from '#test/rig/process.ts';
 
 t.test('bug: two values that the schema does not know in one answer ended the process', async t => {
   const DATABASE_URL = await createPostgres(t);

@@ -10,8 +10,8 @@ import {
   runBlocks,
   succeeds,
   walk,
-} from '../../docs/handbook.ts';
-import { startService } from '../../rig/process.ts';
+} from '#test/docs/handbook.ts';
+import { startService } from '#test/rig/process.ts';
 
 /** One copy for all guides, so that its tests, the slowest step, run once. */
 const folder = copyProject();

@@ -1,7 +1,7 @@
 // runs: long
 import { rmSync } from 'node:fs';
 import t from 'tap';
-import { copyProject, knowWhatIsAdded, succeeds } from '../../docs/handbook.ts';
+import { copyProject, knowWhatIsAdded, succeeds } from '#test/docs/handbook.ts';
 
 t.test(
   'a new resource can be any kind: a join, a tree, of any field, of an owner alone; each passes its tests',

@@ -4,7 +4,7 @@ import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import { makeFolder, startService, until } from '../../rig/process.ts';
+import { makeFolder, startService, until } from '#test/rig/process.ts';
 
 t.test('an unread log delays no request, and is complete once it is read', async t => {
   const unreachable = 'postgres://x:x@127.0.0.1:1/x';

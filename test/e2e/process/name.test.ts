@@ -1,14 +1,14 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { serviceName, serviceTitle } from '../../../schemas/name.ts';
-import { copyProject } from '../../docs/handbook.ts';
-import { bearer } from '../../helper/access.ts';
-import { createPostgres } from '../../helper/database.ts';
-import { serve } from '../../helper/servers/serve.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { runCommand, startService, until } from '../../rig/process.ts';
-import { hasRedis, startRedis } from '../../rig/servers/redis.ts';
+import { serviceName, serviceTitle } from '#schemas/name.ts';
+import { copyProject } from '#test/docs/handbook.ts';
+import { bearer } from '#test/helper/access.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { serve } from '#test/helper/servers/serve.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { runCommand, startService, until } from '#test/rig/process.ts';
+import { hasRedis, startRedis } from '#test/rig/servers/redis.ts';
 
 /** A copy of the project with another name in `schemas/name.ts`: a word of SQL, and a title with markup. */
 function renamed(): string {

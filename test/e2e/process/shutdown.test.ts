@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { createPostgres } from '../../helper/database.ts';
-import type { Answer } from '../../rig/cluster/ask.ts';
-import { freeze } from '../../rig/pair.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import type { Answer } from '#test/rig/cluster/ask.ts';
+import { freeze } from '#test/rig/pair.ts';
 import {
   call,
   makeDataFolder,
@@ -17,7 +17,7 @@ import {
   spawnService,
   startService,
   until,
-} from '../../rig/process.ts';
+} from '#test/rig/process.ts';
 
 /** Sends requests over one keep-alive connection, without a pause, until the server closes it. */
 async function sendRequests(service: Service, client: number) {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { call, type Service, startService, until } from '../../rig/process.ts';
+import { call, type Service, startService, until } from '#test/rig/process.ts';
 
 interface Exchange {
   status: number;

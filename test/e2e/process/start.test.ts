@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { createPostgres } from '../../helper/database.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import {
   call,
   makeDataFolder,
@@ -17,8 +17,8 @@ import {
   startService,
   until,
   untilReady,
-} from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+} from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 const server = process.env.TEST_POSTGRES_URL ?? '';
 

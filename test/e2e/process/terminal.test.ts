@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
-import { serviceTitle } from '../../../schemas/name.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { inherited } from '../../rig/cluster/part.ts';
-import { makeDataFolder, makeFolder, startService, until } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { serviceTitle } from '#schemas/name.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { inherited } from '#test/rig/cluster/part.ts';
+import { makeDataFolder, makeFolder, startService, until } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 /** The one of util-linux gives a program a terminal. */
 const skip = !spawnSync('script', ['--version']).stdout?.includes('util-linux') && 'script is not installed';

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
-import { createPostgres } from '../../helper/database.ts';
-import { ask } from '../../rig/cluster/ask.ts';
-import { spawnService, startService, until } from '../../rig/process.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { ask } from '#test/rig/cluster/ask.ts';
+import { spawnService, startService, until } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 t.test('a worker says whether it is alive, and whether it waits for events', async t => {
   const METRICS_PORT = String(await freePort());

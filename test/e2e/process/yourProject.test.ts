@@ -2,9 +2,9 @@
 import { appendFileSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { blocksOf, command, copyProject, knowWhatIsAdded, succeeds, write } from '../../docs/handbook.ts';
-import { createPostgres } from '../../helper/database.ts';
-import { call, runCommand, startService } from '../../rig/process.ts';
+import { blocksOf, command, copyProject, knowWhatIsAdded, succeeds, write } from '#test/docs/handbook.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { call, runCommand, startService } from '#test/rig/process.ts';
 
 const page = 'docs/your-project.md';
 const main = copyProject();

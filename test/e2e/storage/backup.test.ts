@@ -2,11 +2,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { main as backup } from '../../../scripts/backup.ts';
-import { main as restore } from '../../../scripts/restore.ts';
-import { run as runInside } from '../../helper/command.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { call, makeFolder, startService } from '../../rig/process.ts';
+import { main as backup } from '#scripts/backup.ts';
+import { main as restore } from '#scripts/restore.ts';
+import { run as runInside } from '#test/helper/command.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { call, makeFolder, startService } from '#test/rig/process.ts';
 import { contentsOf, fill, skip, startInstalled } from './contents.ts';
 
 /** Runs a command in this environment and returns its exit code and its output. */

@@ -1,16 +1,16 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { sql } from '../../../drizzle/orm.ts';
-import { readSettings } from '../../../src/config/settings.ts';
-import type { Connection } from '../../../src/database/connection.ts';
-import { openDatabase } from '../../../src/database/open.ts';
-import { select, testLog } from '../../helper/database.ts';
-import { PostgresNode } from '../../rig/cluster/postgres.ts';
-import { folderOf } from '../../rig/openCluster.ts';
-import { call, makeFolder, startService, until } from '../../rig/process.ts';
-import { pay, secrets } from '../../rig/sender.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { sql } from '#drizzle/orm.ts';
+import { readSettings } from '#src/config/settings.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { openDatabase } from '#src/database/open.ts';
+import { select, testLog } from '#test/helper/database.ts';
+import { PostgresNode } from '#test/rig/cluster/postgres.ts';
+import { folderOf } from '#test/rig/openCluster.ts';
+import { call, makeFolder, startService, until } from '#test/rig/process.ts';
+import { pay, secrets } from '#test/rig/sender.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 /** Adds rows to every table that requests write to. */
 export async function fill(t: Test, env: Record<string, string>) {

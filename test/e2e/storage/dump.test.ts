@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { ofKind } from '../../rig/deploy/manifests.ts';
-import { createServingRole } from '../../rig/deploy/servingRole.ts';
-import { call, makeFolder, startService } from '../../rig/process.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { ofKind } from '#test/rig/deploy/manifests.ts';
+import { createServingRole } from '#test/rig/deploy/servingRole.ts';
+import { call, makeFolder, startService } from '#test/rig/process.ts';
 import { bin, contentsOf, fill, skip, startInstalled } from './contents.ts';
 
 /** Runs the backup of deploy/ in a folder, with the command and the variables of its manifest. */

@@ -10,7 +10,7 @@ import {
   spawnService,
   startService,
   until,
-} from '../../rig/process.ts';
+} from '#test/rig/process.ts';
 
 t.test('a data folder has one process: a second one is refused, with the reason', async t => {
   const DATA_DIR = makeDataFolder(t);

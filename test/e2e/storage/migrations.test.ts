@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { createPostgres } from '../../helper/database.ts';
-import { outcome } from '../../helper/servers/fakeServer.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { call, preload, spawnService, startService } from '../../rig/process.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { outcome } from '#test/helper/servers/fakeServer.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { call, preload, spawnService, startService } from '#test/rig/process.ts';
 
 t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
   const DATABASE_URL = await createPostgres(t, { empty: true });

@@ -1,13 +1,13 @@
 // runs: long, late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { serviceName, serviceTitle } from '../../../schemas/name.ts';
-import { isAllKept, Load } from '../../rig/chaos/load.ts';
-import type { Answer } from '../../rig/cluster/ask.ts';
-import type { LocalPostgres } from '../../rig/cluster/postgres.ts';
-import { openLocalPostgres } from '../../rig/openCluster.ts';
-import { call, type Service, startService, until, untilReady } from '../../rig/process.ts';
-import { pay, secrets } from '../../rig/sender.ts';
+import { serviceName, serviceTitle } from '#schemas/name.ts';
+import { isAllKept, Load } from '#test/rig/chaos/load.ts';
+import type { Answer } from '#test/rig/cluster/ask.ts';
+import type { LocalPostgres } from '#test/rig/cluster/postgres.ts';
+import { openLocalPostgres } from '#test/rig/openCluster.ts';
+import { call, type Service, startService, until, untilReady } from '#test/rig/process.ts';
+import { pay, secrets } from '#test/rig/sender.ts';
 
 const refused = {
   status: 503,

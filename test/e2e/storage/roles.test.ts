@@ -2,16 +2,16 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { serviceName } from '../../../schemas/name.ts';
-import { main as doctor } from '../../../scripts/doctor.ts';
-import { run as runInside } from '../../helper/command.ts';
-import { createPostgres } from '../../helper/database.ts';
-import { oldRows } from '../../helper/events/oldRows.ts';
-import { queryPostgres } from '../../rig/cluster/postgres.ts';
-import { createServingRole } from '../../rig/deploy/servingRole.ts';
-import { has } from '../../rig/openCluster.ts';
-import { call, makeFolder, runCommand, spawnService, startService, until } from '../../rig/process.ts';
-import { all, pay, secrets, total } from '../../rig/sender.ts';
+import { serviceName } from '#schemas/name.ts';
+import { main as doctor } from '#scripts/doctor.ts';
+import { run as runInside } from '#test/helper/command.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { oldRows } from '#test/helper/events/oldRows.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
+import { createServingRole } from '#test/rig/deploy/servingRole.ts';
+import { has } from '#test/rig/openCluster.ts';
+import { call, makeFolder, runCommand, spawnService, startService, until } from '#test/rig/process.ts';
+import { all, pay, secrets, total } from '#test/rig/sender.ts';
 
 const skip = !has('psql') && 'psql is not installed';
 

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { main } from '../../../scripts/webhook.ts';
-import { presets } from '../../../src/config/presets.ts';
-import { run } from '../../helper/command.ts';
-import { makeDataFolder, startService, until } from '../../rig/process.ts';
+import { main } from '#scripts/webhook.ts';
+import { presets } from '#src/config/presets.ts';
+import { run } from '#test/helper/command.ts';
+import { makeDataFolder, startService, until } from '#test/rig/process.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/webhook.ts', import.meta.url));
 

@@ -1,10 +1,10 @@
 // runs: late
 import t from 'tap';
-import { createPostgres } from '../../helper/database.ts';
-import { openCollector } from '../../helper/servers/collector.ts';
-import { call, spawnService, startService, until } from '../../rig/process.ts';
-import { all, pay, payMany, secrets, total } from '../../rig/sender.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { openCollector } from '#test/helper/servers/collector.ts';
+import { call, spawnService, startService, until } from '#test/rig/process.ts';
+import { all, pay, payMany, secrets, total } from '#test/rig/sender.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 t.test('50 copies of one event at once on two instances: one row, one effect', async t => {
   const env = { WEBHOOK_SECRETS: secrets, DATABASE_URL: await createPostgres(t, { empty: true }) };

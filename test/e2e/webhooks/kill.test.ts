@@ -1,9 +1,9 @@
 // runs: long
 import t from 'tap';
-import { createPostgres } from '../../helper/database.ts';
-import { makeDataFolder, startService, until } from '../../rig/process.ts';
-import { all, payMany, secrets, total } from '../../rig/sender.ts';
-import { freePort } from '../../rig/servers/ports.ts';
+import { createPostgres } from '#test/helper/database.ts';
+import { makeDataFolder, startService, until } from '#test/rig/process.ts';
+import { all, payMany, secrets, total } from '#test/rig/sender.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 
 const many = 600;
 const isRewritten = ({ createdAt, updatedAt }: Record<string, string>) => createdAt !== updatedAt;

@@ -2,10 +2,10 @@
 import { connect } from 'node:net';
 import { text as read } from 'node:stream/consumers';
 import t from 'tap';
-import { isReplayed } from '../../helper/events/replays.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { closeGate, countBurrows, createBurrow, startPair } from '../../rig/pair.ts';
-import { type Service, until } from '../../rig/process.ts';
+import { isReplayed } from '#test/helper/events/replays.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { closeGate, countBurrows, createBurrow, startPair } from '#test/rig/pair.ts';
+import { type Service, until } from '#test/rig/process.ts';
 
 const once = { burrows: 1, entries: 1 };
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { essence, isReplayed } from '../../helper/events/replays.ts';
-import { type Answer, ask, json } from '../../rig/cluster/ask.ts';
-import { closeGate, countBurrows, createBurrow, freeze, startPair } from '../../rig/pair.ts';
-import { type Service, until } from '../../rig/process.ts';
+import { essence, isReplayed } from '#test/helper/events/replays.ts';
+import { type Answer, ask, json } from '#test/rig/cluster/ask.ts';
+import { closeGate, countBurrows, createBurrow, freeze, startPair } from '#test/rig/pair.ts';
+import { type Service, until } from '#test/rig/process.ts';
 
 const once = { burrows: 1, entries: 1 };
 

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { bearer, openIssuer } from '../../helper/access.ts';
-import { newPerson } from '../../helper/resources/records.ts';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { startPair } from '../../rig/pair.ts';
-import { until } from '../../rig/process.ts';
+import { bearer, openIssuer } from '#test/helper/access.ts';
+import { newPerson } from '#test/helper/resources/records.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { startPair } from '#test/rig/pair.ts';
+import { until } from '#test/rig/process.ts';
 
 t.test('a token registers one user on two servers, and ends there on both within five seconds', async t => {
   const issuer = await openIssuer(t);

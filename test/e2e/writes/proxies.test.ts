@@ -1,7 +1,7 @@
 import t from 'tap';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { has, openBalancer } from '../../rig/openCluster.ts';
-import { createBurrow, startPair } from '../../rig/pair.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { has, openBalancer } from '#test/rig/openCluster.ts';
+import { createBurrow, startPair } from '#test/rig/pair.ts';
 
 const patch = (value: object, headers = {}) => ({ ...json(value, headers), method: 'PATCH' });
 

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { ask, json } from '../../rig/cluster/ask.ts';
-import { startPair } from '../../rig/pair.ts';
-import type { Service } from '../../rig/process.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { startPair } from '#test/rig/pair.ts';
+import type { Service } from '#test/rig/process.ts';
 
 interface Read {
   version: number;

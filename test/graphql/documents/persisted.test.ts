@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { build } from '../../helper/app.ts';
+import { build } from '#test/helper/app.ts';
 
 const url = '/api/graphql';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { keptCharacters, makeReader } from '../../../plugins/graphql/documents/reader.ts';
-import { overhead, setBoundedText } from '../../../src/core/kept.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { keptCharacters, makeReader } from '#plugins/graphql/documents/reader.ts';
+import { overhead, setBoundedText } from '#src/core/kept.ts';
+import { Metrics } from '#src/telemetry/metrics.ts';
 
 /** A tenth of what is kept. */
 const length = keptCharacters / 10 - overhead;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { buildGraphQL, fill } from '../../helper/graphql.ts';
+import { buildGraphQL, fill } from '#test/helper/graphql.ts';
 
 const { call, post, database } = await buildGraphQL(t, { REQUEST_TIMEOUT: 60 });
 await fill(database, 1, 100);

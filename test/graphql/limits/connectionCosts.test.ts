@@ -1,5 +1,5 @@
 import t from 'tap';
-import { buildGraphQL } from '../../helper/graphql.ts';
+import { buildGraphQL } from '#test/helper/graphql.ts';
 
 t.test('the cost of a connection is its size, and multiplies what is below', async t => {
   const { errorsOf, ask } = await buildGraphQL(t);

@@ -1,7 +1,7 @@
 // runs: long, late
 import { parse } from 'graphql';
 import t from 'tap';
-import { buildGraphQL, fill } from '../../helper/graphql.ts';
+import { buildGraphQL, fill } from '#test/helper/graphql.ts';
 
 /** `{ burrow(id: "x") { burrows { parent { … } } } }` with this many levels. */
 function nested(levels: number, open = 'burrow(id: "x")'): string {

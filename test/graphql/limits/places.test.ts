@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Settings } from '../../../schemas/settings.ts';
-import type { Connection } from '../../../src/database/connection.ts';
-import { bearer, makeKey, makeUser } from '../../helper/access.ts';
-import { build } from '../../helper/app.ts';
-import { holdDear, lockUser, openTestDatabase } from '../../helper/database.ts';
-import { fill } from '../../helper/graphql.ts';
-import { request } from '../../helper/http.ts';
-import { until } from '../../rig/process.ts';
+import type { Settings } from '#schemas/settings.ts';
+import type { Connection } from '#src/database/connection.ts';
+import { bearer, makeKey, makeUser } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { holdDear, lockUser, openTestDatabase } from '#test/helper/database.ts';
+import { fill } from '#test/helper/graphql.ts';
+import { request } from '#test/helper/http.ts';
+import { until } from '#test/rig/process.ts';
 
 /** An application whose dear statements wait, and accounts by name. */
 async function buildHeld(t: Test, settings: Partial<Settings> = {}) {

@@ -4,7 +4,7 @@ import { sign, verify } from '@octokit/webhooks-methods';
 import { Paddle } from '@paddle/paddle-node-sdk';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
-import { recordedBody } from '../../../scripts/lib/webhook/sampleEvent.ts';
+import { recordedBody } from '#scripts/lib/webhook/sampleEvent.ts';
 import { secret, signatureOf } from './webhooks.ts';
 
 /** A true body of each provider. */

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { recordedBody } from '../../../scripts/lib/webhook/sampleEvent.ts';
+import { recordedBody } from '#scripts/lib/webhook/sampleEvent.ts';
 
 type Step = [type: Stripe.Event['type'], minute: number, status?: Stripe.Subscription.Status];
 

@@ -1,12 +1,12 @@
 import type { Test } from 'tap';
-import { ladder, type Scope } from '../../../schemas/service/apiKey.ts';
-import { type Need, scopesOf } from '../../../src/access/need.ts';
-import type { AnyResource } from '../../../src/records/resource.ts';
-import { specimen } from '../../world/specimens.ts';
-import { splinter } from '../../world/splinters.ts';
-import { bearer, openIssuer } from '../access.ts';
-import { build } from '../app.ts';
-import { openTestDatabase } from '../database.ts';
+import { ladder, type Scope } from '#schemas/service/apiKey.ts';
+import { type Need, scopesOf } from '#src/access/need.ts';
+import type { AnyResource } from '#src/records/resource.ts';
+import { bearer, openIssuer } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
+import { specimen } from '#test/world/specimens.ts';
+import { splinter } from '#test/world/splinters.ts';
 import { completeResources, makeRecord, newBody, newPerson } from './records.ts';
 
 /** Who asks: the scopes of their token, and whether there is a user behind it. */

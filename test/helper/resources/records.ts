@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
-import { sampleValue } from '../../../scripts/lib/sampleValue.ts';
-import type { AnyResource, Operations } from '../../../src/records/resource.ts';
-import { samples } from '../../domain/samples.ts';
-import { domain, ofTests } from '../../world/index.ts';
-import { specimen } from '../../world/specimens.ts';
-import type { Answer, Call } from '../app.ts';
+import { sampleValue } from '#scripts/lib/sampleValue.ts';
+import type { AnyResource, Operations } from '#src/records/resource.ts';
+import { samples } from '#test/domain/samples.ts';
+import type { Answer, Call } from '#test/helper/app.ts';
+import { domain, ofTests } from '#test/world/index.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 export type Caller = (method: string, url: string, status: number, options?: Call) => Promise<Answer>;
 type Body = Record<string, unknown>;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
-import { readOnly } from '../../../schemas/parts/common.ts';
-import type { Operations, Relation } from '../../../src/records/resource.ts';
-import { buildGraphQL } from '../graphql.ts';
+import { readOnly } from '#schemas/parts/common.ts';
+import type { Operations, Relation } from '#src/records/resource.ts';
+import { buildGraphQL } from '#test/helper/graphql.ts';
 import { makeRecord, newBody, newChange } from './records.ts';
 
 type Members = Record<string, unknown>;

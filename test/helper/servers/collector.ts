@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { until } from '../../rig/process.ts';
+import { until } from '#test/rig/process.ts';
 import { serve } from './serve.ts';
 
 export interface Span {

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { changeSubscriptions } from '../../../src/subscriptions/changeSubscriptions.ts';
-import { bearer, inside, makeKey } from '../../helper/access.ts';
-import { type Answer, build, type Call } from '../../helper/app.ts';
-import { statusEvent } from '../../helper/events/webhooks.ts';
-import { makeRecord, newChange, variedResources } from '../../helper/resources/records.ts';
+import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';
+import { bearer, inside, makeKey } from '#test/helper/access.ts';
+import { type Answer, build, type Call } from '#test/helper/app.ts';
+import { statusEvent } from '#test/helper/events/webhooks.ts';
+import { makeRecord, newChange, variedResources } from '#test/helper/resources/records.ts';
 
 const { call, newUser, database } = await build(t);
 

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { idempotencyKeys } from '../../../drizzle/tables/service/idempotencyKeys.ts';
-import { build } from '../../helper/app.ts';
-import { countRows } from '../../helper/database.ts';
-import { essence, isReplayed, keyed } from '../../helper/events/replays.ts';
-import { newPerson } from '../../helper/resources/records.ts';
+import { idempotencyKeys } from '#drizzle/tables/service/idempotencyKeys.ts';
+import { build } from '#test/helper/app.ts';
+import { countRows } from '#test/helper/database.ts';
+import { essence, isReplayed, keyed } from '#test/helper/events/replays.ts';
+import { newPerson } from '#test/helper/resources/records.ts';
 
 // The sections are those of draft-ietf-httpapi-idempotency-key-header.
 let time = Date.now();

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { build } from '../../helper/app.ts';
-import { completeResources, newBody, newChange } from '../../helper/resources/records.ts';
+import { build } from '#test/helper/app.ts';
+import { completeResources, newBody, newChange } from '#test/helper/resources/records.ts';
 
 const { call, newUser } = await build(t);
 

@@ -1,8 +1,8 @@
 import { fastify } from 'fastify';
 import t from 'tap';
-import { sendRecord } from '../../../plugins/rest/replies.ts';
-import { bearer, makeKey } from '../../helper/access.ts';
-import { build } from '../../helper/app.ts';
+import { sendRecord } from '#plugins/rest/replies.ts';
+import { bearer, makeKey } from '#test/helper/access.ts';
+import { build } from '#test/helper/app.ts';
 
 const { call, newUser } = await build(t);
 const reads = ['GET', 'HEAD'];

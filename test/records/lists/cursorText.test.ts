@@ -1,5 +1,5 @@
 import t from 'tap';
-import { makeCursor, readCursor } from '../../../src/records/lists/cursors.ts';
+import { makeCursor, readCursor } from '#src/records/lists/cursors.ts';
 
 const id = '019aa5d0-7c2e-7d4f-9b1a-3f6c2f1e8a90';
 

@@ -1,14 +1,14 @@
 import t from 'tap';
-import { pgTable, sql, text, uuid } from '../../../drizzle/orm.ts';
-import { webhookEvents } from '../../../drizzle/tables/service/webhookEvents.ts';
-import { firstId, lastId, newId, newRecord } from '../../../src/core/ids.ts';
-import { orm } from '../../../src/database/connection.ts';
-import { makeCursor } from '../../../src/records/lists/cursors.ts';
-import { PagedList } from '../../../src/records/lists/pagedList.ts';
-import type { CursorPage } from '../../../src/records/lists/pages.ts';
-import { ownFilter } from '../../../src/records/lists/rules.ts';
-import { inside } from '../../helper/access.ts';
-import { openTestDatabase } from '../../helper/database.ts';
+import { pgTable, sql, text, uuid } from '#drizzle/orm.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import { firstId, lastId, newId, newRecord } from '#src/core/ids.ts';
+import { orm } from '#src/database/connection.ts';
+import { makeCursor } from '#src/records/lists/cursors.ts';
+import { PagedList } from '#src/records/lists/pagedList.ts';
+import type { CursorPage } from '#src/records/lists/pages.ts';
+import { ownFilter } from '#src/records/lists/rules.ts';
+import { inside } from '#test/helper/access.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
 
 t.test('a record may have members with the names that a statement of a list uses itself', async t => {
   const context = inside(await openTestDatabase(t));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { linkHeader, pagesAround } from '../../../src/records/lists/pages.ts';
+import { linkHeader, pagesAround } from '#src/records/lists/pages.ts';
 
 // Bug: with a long filter the header was up to 24 kB long: nginx answered 502 and dropped the server.
 t.test('a Link header has at most 2,048 characters: beyond that only prev and next, or none', async t => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Citus } from '../citus/citus.ts';
-import type { Cluster } from '../cluster/cluster.ts';
-import { until } from '../cluster/part.ts';
-import type { PostgresNode } from '../cluster/postgres.ts';
+import type { Citus } from '#test/rig/citus/citus.ts';
+import type { Cluster } from '#test/rig/cluster/cluster.ts';
+import { until } from '#test/rig/cluster/part.ts';
+import type { PostgresNode } from '#test/rig/cluster/postgres.ts';
 import type { Fault } from './faults.ts';
 
 export interface CitusScene {

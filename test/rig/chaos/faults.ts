@@ -3,10 +3,10 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { any } from '../../helper/values/random.ts';
-import { type Cluster, projectFolder } from '../cluster/cluster.ts';
-import type { Part } from '../cluster/part.ts';
-import type { LocalPostgres } from '../cluster/postgres.ts';
+import { any } from '#test/helper/values/random.ts';
+import { type Cluster, projectFolder } from '#test/rig/cluster/cluster.ts';
+import type { Part } from '#test/rig/cluster/part.ts';
+import type { LocalPostgres } from '#test/rig/cluster/postgres.ts';
 
 export interface Scene {
   cluster: Cluster;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { paymentEvent } from '../../helper/events/webhooks.ts';
-import { type Answer, ask, json } from '../cluster/ask.ts';
-import { deliver } from '../sender.ts';
+import { paymentEvent } from '#test/helper/events/webhooks.ts';
+import { type Answer, ask, json } from '#test/rig/cluster/ask.ts';
+import { deliver } from '#test/rig/sender.ts';
 
 /** Clients and a payment provider that keep sending during faults and record what was acknowledged. */
 export class Load {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Cluster } from '../cluster/cluster.ts';
-import { until } from '../process.ts';
+import type { Cluster } from '#test/rig/cluster/cluster.ts';
+import { until } from '#test/rig/process.ts';
 import type { Fault } from './faults.ts';
 import { isAllKept, Load } from './load.ts';
 

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pino } from 'pino';
-import { OperatorError } from '../../../src/core/errors.ts';
-import { spread } from '../../../src/database/migrations/migrations.ts';
-import { openPostgres } from '../../../src/database/postgres/postgres.ts';
-import { makeTables } from '../../world/tables.ts';
-import { PostgresNode } from '../cluster/postgres.ts';
-import { freePort } from '../servers/ports.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { spread } from '#src/database/migrations/migrations.ts';
+import { openPostgres } from '#src/database/postgres/postgres.ts';
+import { PostgresNode } from '#test/rig/cluster/postgres.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
+import { makeTables } from '#test/world/tables.ts';
 
 /** The programs of a PostgreSQL for which Citus is installed. */
 export const citusPrograms = (): string | undefined =>

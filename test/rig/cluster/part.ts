@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OperatorError } from '../../../src/core/errors.ts';
+import { OperatorError } from '#src/core/errors.ts';
 
 interface PartOptions {
   name: string;

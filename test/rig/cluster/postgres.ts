@@ -4,8 +4,8 @@ import { appendFileSync, chownSync, cpSync, mkdirSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { OperatorError } from '../../../src/core/errors.ts';
-import { freePort } from '../servers/ports.ts';
+import { OperatorError } from '#src/core/errors.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
 import { Part } from './part.ts';
 
 const user = 'triport';

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { folderOf, has } from '../openCluster.ts';
-import { makeFolder, until } from '../process.ts';
+import { folderOf, has } from '#test/rig/openCluster.ts';
+import { makeFolder, until } from '#test/rig/process.ts';
 
 /**
  * Images without a daemon and without a registry of images, by Debian's buildah. It runs a container in a chroot with

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { makeFolder } from '../process.ts';
+import { makeFolder } from '#test/rig/process.ts';
 
 /**
  * Runs deploy/serving-role.sql as the owner of this database. The tests of one server give the role different names.

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, ask, json } from '../cluster/ask.ts';
+import { type Answer, ask, json } from '#test/rig/cluster/ask.ts';
 import { burrowId, plain, popular } from './data.ts';
 
 export const secret = 'whsec_load_0123456789';

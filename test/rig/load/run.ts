@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { resolve } from 'node:path';
-import { type Arguments, type Io, mainOf, UsageError } from '../../../src/command.ts';
-import { exit } from '../../../src/process/exit.ts';
+import { type Arguments, type Io, mainOf, UsageError } from '#src/command.ts';
+import { exit } from '#src/process/exit.ts';
 import { attack } from './attack.ts';
 import { kinds } from './kinds/all.ts';
 import { failuresOf, lineOf } from './report.ts';

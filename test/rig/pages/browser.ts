@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
-import { folderOf } from '../openCluster.ts';
+import { folderOf } from '#test/rig/openCluster.ts';
 
 const executablePath = join(folderOf('chromium') ?? '', 'chromium');
 const args =

@@ -1,8 +1,8 @@
 import type { Test } from 'tap';
-import { stripe } from '../../../src/domain/handlers/stripe.ts';
-import { makeKey } from '../../helper/access.ts';
-import { lifeOf } from '../../helper/events/stripeLife.ts';
-import { buildReceiver, paymentEvent } from '../../helper/events/webhooks.ts';
+import { stripe } from '#src/domain/handlers/stripe.ts';
+import { makeKey } from '#test/helper/access.ts';
+import { lifeOf } from '#test/helper/events/stripeLife.ts';
+import { buildReceiver, paymentEvent } from '#test/helper/events/webhooks.ts';
 import { openBrowser, openPage } from './browser.ts';
 
 /** A service with a history that an operator would look at: lives of customers, and events that fail until `repair`. */

@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { pino } from 'pino';
-import { connectionOf } from '../../../src/database/embedded/client.ts';
-import { openEmbedded } from '../../../src/database/embedded/embedded.ts';
-import { migrate } from '../../../src/database/migrations/migrations.ts';
-import { makeTables, makeTablesAt } from '../../world/tables.ts';
-import { Citus } from '../citus/citus.ts';
-import { LocalPostgres } from '../cluster/postgres.ts';
-import { freePort } from '../servers/ports.ts';
+import { connectionOf } from '#src/database/embedded/client.ts';
+import { openEmbedded } from '#src/database/embedded/embedded.ts';
+import { migrate } from '#src/database/migrations/migrations.ts';
+import { Citus } from '#test/rig/citus/citus.ts';
+import { LocalPostgres } from '#test/rig/cluster/postgres.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
+import { makeTables, makeTablesAt } from '#test/world/tables.ts';
 
 const silent = pino({ level: 'silent' });
 

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
-import { OperatorError } from '../../../src/core/errors.ts';
+import { dirname, join } from 'node:path';
+import { OperatorError } from '#src/core/errors.ts';
 
 export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
@@ -51,7 +51,7 @@ export interface TestFile {
 }
 
 /** A test file, and what it says of itself. */
-export function readTest(path: string): TestFile {
+function readTest(path: string): TestFile {
   const [, line] = /^\/\/ runs: (.*)$/m.exec(readFileSync(path, 'utf8')) ?? [];
   const said = line?.split(', ') ?? [];
   const unknown = said.find(word => !Object.hasOwn(words, word));
@@ -60,11 +60,22 @@ export function readTest(path: string): TestFile {
   throw new OperatorError(`${path} runs '${unknown}', and these words are known:\n${known.join('\n')}`);
 }
 
-/** The test files of a suite in order. */
-export function testsOf(suite: Suite): TestFile[] {
-  const files = globSync('test/**/*.test.ts').map(readTest);
+/**
+ * The test files of each suite in order; with parts of paths, those that have one of them. A whole path runs on any
+ * suite that is named with it.
+ */
+export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; tests: TestFile[] }[] {
   const isLong = ({ words }: TestFile) => Number(words.includes('long'));
-  return files.filter(file => suitesOf(file).includes(suite)).toSorted((a, b) => isLong(b) - isLong(a));
+  const files = globSync('test/**/*.test.ts').map(readTest);
+  const unknown = parts.find(part => !files.some(({ path }) => path.includes(part)));
+  if (unknown !== undefined)
+    throw new OperatorError(`No test has '${unknown}' in its path, and no suite is named so. See --help.`);
+  const isChosen = ({ path }: TestFile) => parts.length === 0 || parts.some(part => path.includes(part));
+  const chosen = files.filter(isChosen).toSorted((a, b) => isLong(b) - isLong(a));
+  const runsOn = (suite: Suite) => (file: TestFile) =>
+    suitesOf(file).includes(suite) || (suites.length > 0 && parts.includes(file.path));
+  const named = suites.length > 0 ? suites : parts.length > 0 ? [...both, 'e2e' as const] : both;
+  return named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
 }
 
 /** What is stored, read and changed is tested on each database; what needs none runs once. */
@@ -82,6 +93,8 @@ function imports(file: string, target: string, seen = new Set<string>()): boolea
   if (file === target) return true;
   if (seen.has(file) || !file.startsWith('test/')) return false;
   seen.add(file);
-  const names = readFileSync(file, 'utf8').matchAll(/ from '(\.[^']+)'/g);
-  return [...names].some(([, name = '']) => imports(normalize(join(dirname(file), name)), target, seen));
+  const names = readFileSync(file, 'utf8').matchAll(/ from '(?:#|(\.\/))([^']+)'/g);
+  return [...names].some(([, beside, name = '']) =>
+    imports(beside ? join(dirname(file), name) : name, target, seen),
+  );
 }

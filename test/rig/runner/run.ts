@@ -1,19 +1,20 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Arguments, mainOf } from '../../../src/command.ts';
-import { exit } from '../../../src/process/exit.ts';
+import { type Arguments, mainOf } from '#src/command.ts';
+import { exit } from '#src/process/exit.ts';
 import { makeDataFolder, makeSnapshot, startCitus, startServer } from './databases.ts';
-import { readTest, type Suite, type TestFile, testsOf } from './files.ts';
+import { chooseTests, type Suite, type TestFile } from './files.ts';
 import { type Counts, runFiles } from './pool.ts';
 
-const usage = `npm test -- [embedded] [postgres] [e2e] [nightly] [citus] [file …]
+const usage = `npm test -- [embedded] [postgres] [e2e] [nightly] [citus] [part of a path …]
 
 Runs the tests on the embedded database and, side by side, on a real PostgreSQL, which comes from npm; with names of
-suites, only those; with files, only those. TEST_MEMORY names a folder in memory for the databases, and TEST_SEED repeats
-random tests. The last line is 'N passed, N failed'.
+suites, only those; with folders, files or parts of their names, only those. TEST_MEMORY names a folder in memory for
+the databases, and TEST_SEED repeats random tests. The last line is 'N passed, N failed'.
 
-Example: npm test -- embedded test/rest/lists.test.ts`;
+Examples: npm test -- test/changes
+          npm test -- embedded test/rest/lists.test.ts`;
 
 const options = {} as const;
 
@@ -23,16 +24,14 @@ const workers: Record<Suite, number> = { embedded: 2, postgres: 2, e2e: 3, night
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
 async function main({ positionals }: Arguments<typeof options>): Promise<void> {
-  const named = positionals.filter(name => !isSuite(name));
-  const suites = positionals.filter(isSuite);
-  const chosen = suites.length > 0 ? suites : (['embedded', 'postgres'] as Suite[]);
+  const parts = positionals.filter(name => !isSuite(name)).map(part => part.replace(/^\.\//, ''));
   // Read before anything is started: a test may have words that nobody knows.
-  const runs = chosen.map(suite => ({
-    suite,
-    tests: named.length > 0 ? named.map(readTest) : testsOf(suite),
-  }));
+  const runs = chooseTests(positionals.filter(isSuite), parts);
   const folder = makeFolder();
-  const starting = startDatabases(folder, chosen);
+  const starting = startDatabases(
+    folder,
+    runs.filter(({ tests }) => tests.length > 0).map(({ suite }) => suite),
+  );
   process.once('SIGINT', () => starting.then(({ stop }) => stop()).finally(() => exit(1)));
   const databases = await starting;
   const { passed, failed } = await runSuites(runs, suite => ({

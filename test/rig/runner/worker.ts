@@ -2,7 +2,7 @@ import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Test, type TestOpts } from 'tap';
-import { exit } from '../../../src/process/exit.ts';
+import { exit } from '#src/process/exit.ts';
 
 /**
  * Runs the test files that the parent process sends, one after the other. They load the application once:

@@ -1,10 +1,10 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Part } from '../cluster/part.ts';
-import { answersQueries, owner } from '../cluster/postgres.ts';
-import { has } from '../openCluster.ts';
-import { makeFolder } from '../process.ts';
+import { Part } from '#test/rig/cluster/part.ts';
+import { answersQueries, owner } from '#test/rig/cluster/postgres.ts';
+import { has } from '#test/rig/openCluster.ts';
+import { makeFolder } from '#test/rig/process.ts';
 import { freePort } from './ports.ts';
 
 export const hasPgBouncer = has('pgbouncer');

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkPort } from '../../../src/process/ports.ts';
+import { checkPort } from '#src/process/ports.ts';
 
 /** Below the ports that the system gives to clients: a connection could take one of those before it is used. */
 const [lowest, highest] = [12_000, 32_000];

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { Test } from 'tap';
-import { Part } from '../cluster/part.ts';
-import { makeFolder } from '../process.ts';
+import { Part } from '#test/rig/cluster/part.ts';
+import { makeFolder } from '#test/rig/process.ts';
 import { freePort } from './ports.ts';
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;

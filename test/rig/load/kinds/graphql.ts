@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bytesOf, countAnswers, flood, graphql, type Kind, reconnect, together } from '../client.ts';
-import { burrowId, popular, wide } from '../data.ts';
+import {
+  bytesOf,
+  countAnswers,
+  flood,
+  graphql,
+  type Kind,
+  reconnect,
+  together,
+} from '#test/rig/load/client.ts';
+import { burrowId, popular, wide } from '#test/rig/load/data.ts';
 
 /** So many aliases as a document may have. */
 const aliased = (field: (n: number) => string) =>

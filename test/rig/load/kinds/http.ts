@@ -1,6 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bytesOf, countAnswers, flood, graphql, type Kind, pump, reconnect, together } from '../client.ts';
-import { burrowId, popular } from '../data.ts';
+import {
+  bytesOf,
+  countAnswers,
+  flood,
+  graphql,
+  type Kind,
+  pump,
+  reconnect,
+  together,
+} from '#test/rig/load/client.ts';
+import { burrowId, popular } from '#test/rig/load/data.ts';
 
 const dear = [
   'specimens?sort=label&limit=100&page=2999',

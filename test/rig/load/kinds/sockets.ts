@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { bytesOf, type Kind, pump, reconnect, together } from '../client.ts';
+import { bytesOf, type Kind, pump, reconnect, together } from '#test/rig/load/client.ts';
 
 const upgrade = bytesOf(
   { key: '' },

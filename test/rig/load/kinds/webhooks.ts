@@ -1,4 +1,4 @@
-import { bytesOf, countAnswers, flood, type Kind, reconnect, together } from '../client.ts';
+import { bytesOf, countAnswers, flood, type Kind, reconnect, together } from '#test/rig/load/client.ts';
 
 const path = '/api/webhooks/stripe';
 

@@ -1,0 +1,16 @@
+import { defineConfig } from 'drizzle-kit';
+import { lockFolder } from '#src/database/embedded/folder.ts';
+
+const { DATABASE_URL: url, DATA_DIR: folder = './data' } = process.env;
+
+// Studio opens the embedded database itself, so the service must be stopped: two processes would destroy its data.
+export const unlock = process.argv.includes('studio') && url === undefined && lockFolder(folder);
+
+// `npm run migration -- --name add_tags` compares drizzle/tables with the last migration and writes the next.
+export default defineConfig({
+  dialect: 'postgresql',
+  schema: ['./drizzle/tables/*.ts', './drizzle/tables/service/*.ts'],
+  out: './drizzle/migrations',
+  breakpoints: false,
+  ...(url ? { dbCredentials: { url } } : { driver: 'pglite', dbCredentials: { url: `${folder}/postgres` } }),
+});
