@@ -76,33 +76,49 @@ export async function buildApp(dependencies: AppDependencies) {
   metrics.caches.set('limited_names', allowance.store.size);
   if (credentials) metrics.caches.set('api_keys', credentials.keys.size);
 
+  // Hooks run in this order, and each plugin names those that must stand before it. First, what every hook reads.
   await app.register(routing);
+  // Cuts a connection that sends too far ahead, before that costs more.
   await app.register(connections);
+  // The span of a request covers all that follows.
   if (isTracing()) await app.register(tracing);
+  // Corrects the address of the client, which the log and the limits take.
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
+  // Sets how bodies are read and checked; routes keep what is set when they are registered.
   await app.register(parsing);
+  // Every answer has these headers, also a refusal by what follows.
   await app.register(headers);
+  // Every refusal by what follows is logged.
   await app.register(logging, { metrics });
+  // Pages of other origins read refusals, too.
   await app.register(cors, { origins: listOf(settings.CORS_ORIGINS) });
+  // A busy service refuses before it looks who calls.
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
+  // Collects the routes, so it stands before the first of them.
   await app.register(methods);
+  // Who calls.
   await app.register(identity, { credentials, limits: allowance });
+  // How much they may ask: those who may not ask at all are counted, too.
   await app.register(limits, { limits: allowance });
+  // Whether they may.
   await app.register(gate);
+  // What a handler works with: a request that gets here has a caller, a limit and a deadline.
   await app.register(contexts, { database, now });
-  const open = credentials === undefined;
   await app.register(streams, { settings, metrics });
+
+  const open = credentials === undefined;
   const keptDays = settings.AUDIT_RETENTION_DAYS;
   const feed = makeFeed(followed, { database, log, now, keptDays });
+  // Describes the routes that are registered after it.
   await app.register(docs, { version, open, resources: followed, example: example.path });
-
   await app.register(home, { version, open, resources: followed, counted: records, pages: domain.pages });
   await app.register(operatorConsole);
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
+  // Your pages and routes.
   for (const { page } of domain.pages) await app.register(page, { settings });
   for (const routes of domain.routes) await app.register(routes, { prefix: '/api', settings });
-  // The service's own from here on. Those of `refuseOtherMethods` are at the paths of all, and hidden.
+  // From here on the service's own: no resource may have the path of one. Routes of `refuseOtherMethods` are hidden.
   app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
   await app.register(changeRoutes, { prefix: '/api', feed, change, example: example.name });
   await app.register(accessRoutes, { prefix: '/api', names: records.map(({ name }) => name) });

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Transport } from '#schemas/service/audit.ts';
 import type { Context } from '#src/access/context.ts';
@@ -21,9 +21,14 @@ declare module 'fastify' {
 }
 
 /** Keeps what the functions below need. They make the contexts in which a request calls services. */
-export default fp<{ database: Database; now: () => Date }>(async (app, { database, now }) => {
+async function register(
+  app: FastifyInstance,
+  { database, now }: { database: Database; now: () => Date },
+): Promise<void> {
   app.decorate('contextParts', { database, now, dearTurns: new Shares(1) });
-});
+}
+
+export default fp(register, { name: 'contexts', dependencies: ['pressure', 'limits'] });
 
 /** Fails while there is no database. */
 export function requireDatabase({ server }: FastifyRequest): void {

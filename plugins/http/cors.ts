@@ -1,8 +1,9 @@
 import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 
 /** Lets pages of other origins call the service. Credentials are sent in a header, so cookies are never allowed. */
-export default fp<{ origins: string[] }>(async (app, { origins }) => {
+async function register(app: FastifyInstance, { origins }: { origins: string[] }): Promise<void> {
   if (origins.length === 0) return;
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : origins,
@@ -22,4 +23,6 @@ export default fp<{ origins: string[] }>(async (app, { origins }) => {
     preflightContinue: true,
     strictPreflight: false,
   });
-});
+}
+
+export default fp(register, { name: 'cors', dependencies: ['headers', 'logging'] });

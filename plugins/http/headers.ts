@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
 /** On every response. Without Cache-Control, caches keep one for as long as they like: a 404 outlived the creation. */
@@ -6,7 +6,7 @@ const defaultHeaders = { 'cache-control': 'no-cache', 'x-content-type-options': 
 /** For a year, a browser that used TLS must not connect without it. */
 const tlsHeaders = { 'strict-transport-security': 'max-age=31536000' };
 
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   app.addHook('onRequest', (request, reply, done) => {
     setHeaders(request, reply);
     done();
@@ -14,7 +14,9 @@ export default fp(async app => {
   app.addHook('onRoute', route => {
     if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], withoutLength].flat();
   });
-});
+}
+
+export default fp(register, { name: 'headers' });
 
 /** Fastify gives the response to a HEAD the length 0, but in a 304 that would be the length of the 200. */
 async function withoutLength(_: FastifyRequest, reply: FastifyReply) {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 
@@ -37,7 +37,7 @@ const lastExchanges = new WeakMap<Socket, Exchange>();
 export const lastExchangeOf = (socket: Socket) => lastExchanges.get(socket);
 
 /** Logs and measures every request. */
-export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
+async function register(app: FastifyInstance, { metrics }: { metrics: Metrics }): Promise<void> {
   app.decorateRequest('logged', false);
   app.decorateRequest('statusOnClose', clientLeft);
   function record(request: FastifyRequest, reply: FastifyReply, status: number): void {
@@ -67,7 +67,9 @@ export default fp<{ metrics: Metrics }>(async (app, { metrics }) => {
     record(request, reply, reply.statusCode);
     done();
   });
-});
+}
+
+export default fp(register, { name: 'logging', dependencies: ['routing', 'proxies'] });
 
 /**
  * One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address.

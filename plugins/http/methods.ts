@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** Lists all routes. Registered before them. */
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   // Otherwise a PROPFIND would be an unknown path. CONNECT never reaches a router.
   for (const method of METHODS.filter(name => !app.supportedMethods.includes(name) && name !== 'CONNECT'))
     app.addHttpMethod(method);
@@ -19,7 +19,9 @@ export default fp(async app => {
   const routes: RouteOptions[] = [];
   app.decorate('routes', routes);
   app.addHook('onRoute', route => void routes.push(route));
-});
+}
+
+export default fp(register, { name: 'methods' });
 
 /** A known path with another method is a 405 with `Allow`, not a 404. To be called after all routes are registered. */
 export function refuseOtherMethods(app: FastifyInstance): void {

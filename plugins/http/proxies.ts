@@ -3,14 +3,16 @@ import fp from 'fastify-plugin';
 import { withoutPorts } from '#src/access/limits/addresses.ts';
 
 /** Removes ports from the header of a trusted proxy, before anything reads the address of the client. */
-export default fp<{ trusted: boolean }>(async (app, { trusted }) => {
+async function register(app: FastifyInstance, { trusted }: { trusted: boolean }): Promise<void> {
   if (!trusted) return warnOnce(app);
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
     const forwarded = headers['x-forwarded-for'];
     if (typeof forwarded === 'string') headers['x-forwarded-for'] = withoutPorts(forwarded);
     done();
   });
-});
+}
+
+export default fp(register, { name: 'proxies' });
 
 /** Behind a proxy that is not trusted all callers have one address, and share one rate limit. */
 function warnOnce(app: FastifyInstance): void {

@@ -1,4 +1,4 @@
-import type { FastifyContextConfig, FastifyRequest, FastifySchema } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Need } from '#src/access/need.ts';
 
@@ -10,13 +10,15 @@ declare module 'fastify' {
 }
 
 /** Looks up the route's configuration before all other hooks. */
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   app.decorateRequest('config');
   app.addHook('onRequest', (request, _reply, done) => {
     request.config = request.routeOptions.config;
     done();
   });
-});
+}
+
+export default fp(register, { name: 'routing' });
 
 /** The options of the routes under one tag: what the document says about them, who may call, and their schemas. */
 export const routesOf =

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Settings } from '#schemas/settings.ts';
 import { need } from '#src/access/need.ts';
@@ -49,7 +49,7 @@ interface Options {
 }
 
 /** Counts the streams of each caller, and ends them with the right of the caller and with the service. */
-export default fp<Options>(async (app, { settings, metrics }) => {
+async function register(app: FastifyInstance, { settings, metrics }: Options): Promise<void> {
   const maximum = Math.ceil(settings.MAX_IN_FLIGHT / 10);
   const open = new Map<string, Set<AbortController>>();
   let isEnding = false;
@@ -90,7 +90,9 @@ export default fp<Options>(async (app, { settings, metrics }) => {
     isEnding = true;
     for (const ending of all()) ending.abort(serviceEnds);
   });
-});
+}
+
+export default fp(register, { name: 'streams', dependencies: ['contexts'] });
 
 /** Why a stream is aborted whose client should come back. */
 export const serviceEnds = new Error('The service ends.');

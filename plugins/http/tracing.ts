@@ -8,7 +8,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { serviceName } from '#schemas/name.ts';
 
@@ -22,7 +22,7 @@ declare module 'fastify' {
  * A span for each request, a child of the one in `traceparent` if that is sampled: otherwise anybody could keep requests
  * out of the traces. Registered only when tracing is on.
  */
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   const tracer = trace.getTracer(serviceName);
   app.decorateRequest('traced', null);
 
@@ -47,7 +47,9 @@ export default fp(async app => {
     endSpan(request, reply.statusCode);
     resume(request, done);
   });
-});
+}
+
+export default fp(register, { name: 'tracing', dependencies: ['routing'] });
 
 function endSpan({ traced }: FastifyRequest, status: number): void {
   const span = traced === null ? undefined : trace.getSpan(traced);

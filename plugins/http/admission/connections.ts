@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { overloaded } from '#src/core/errors.ts';
 import { keptIn } from '#src/core/kept.ts';
@@ -31,7 +31,7 @@ interface Connection {
 }
 
 /** Closes a connection that sends requests far ahead, and the one with the most bytes that its client does not read. */
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   const connections = new Map<Socket, Connection>();
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -92,7 +92,9 @@ export default fp(async app => {
     }
   }, lookEvery).unref();
   app.addHook('onClose', async () => clearInterval(timer));
-});
+}
+
+export default fp(register, { name: 'connections' });
 
 /** Node goes on with what it has read, and makes an error for each request of it: their stacks took most of its time. */
 function cut(socket: Socket): void {

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import fp from 'fastify-plugin';
 import { need } from '#src/access/need.ts';
 import { AppError } from '#src/core/errors.ts';
@@ -14,7 +15,7 @@ declare module 'fastify' {
  * counted. The scope saves work and protects nothing: the services check it again. An application with a route without
  * a scope does not start.
  */
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   app.addHook('onReady', async () => {
     const open = app.routes.filter(({ config }) => config?.scope === undefined);
     const names = open.map(({ method, url }) => `${method} ${url}`).join(', ');
@@ -30,4 +31,6 @@ export default fp(async app => {
     need(caller, scope);
     done();
   });
-});
+}
+
+export default fp(register, { name: 'gate', dependencies: ['methods', 'limits'] });

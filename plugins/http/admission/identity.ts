@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { vary } from '#plugins/http/headers.ts';
 import type { Credentials } from '#src/access/credentials/credentials.ts';
@@ -31,45 +31,48 @@ export interface Caller {
 }
 
 /** Identifies the caller. A refusal is thrown later, because refused requests count against the rate limit too. */
-export default fp<{ credentials: Credentials | undefined; limits: RateLimits }>(
-  async (app, { credentials, limits }) => {
-    const unknown = credentials ? nobody : anyone;
-    const callerFor = (actor: Actor, { ip }: FastifyRequest): Caller => ({
-      actor,
-      account: limits.accountOf(actor, ip),
-    });
-    app.decorateRequest('caller');
-    app.decorateRequest('identify', async function (again) {
-      const { authorization } = this.headers;
-      if (!credentials || authorization === undefined) return;
-      try {
-        const { credential, verifier } = credentials.read(authorization);
-        const find = () => verifier.find(credential);
-        const actor =
-          (await verifier.recall(credential)) ?? (await (again ? find() : lookUp(limits, this.ip, find)));
-        this.caller = callerFor(actor, this);
-      } catch (refusal) {
-        this.caller = { ...this.caller, refusal };
-      }
-    });
-    app.addHook('onRequest', (request, _reply, done) => {
-      request.caller = callerFor(unknown, request);
-      done();
-    });
-    if (!credentials) return;
+async function register(
+  app: FastifyInstance,
+  { credentials, limits }: { credentials: Credentials | undefined; limits: RateLimits },
+): Promise<void> {
+  const unknown = credentials ? nobody : anyone;
+  const callerFor = (actor: Actor, { ip }: FastifyRequest): Caller => ({
+    actor,
+    account: limits.accountOf(actor, ip),
+  });
+  app.decorateRequest('caller');
+  app.decorateRequest('identify', async function (again) {
+    const { authorization } = this.headers;
+    if (!credentials || authorization === undefined) return;
+    try {
+      const { credential, verifier } = credentials.read(authorization);
+      const find = () => verifier.find(credential);
+      const actor =
+        (await verifier.recall(credential)) ?? (await (again ? find() : lookUp(limits, this.ip, find)));
+      this.caller = callerFor(actor, this);
+    } catch (refusal) {
+      this.caller = { ...this.caller, refusal };
+    }
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.caller = callerFor(unknown, request);
+    done();
+  });
+  if (!credentials) return;
 
-    app.addHook('onRequest', async (request, reply) => {
-      const { scope, identified } = request.config;
-      if (scope === undefined || (scope === 'public' && !identified)) return;
-      vary(reply, 'authorization');
-      if (request.headers.authorization === undefined) return;
-      // A response to credentials is only for their owner.
-      reply.header('cache-control', 'private, no-cache');
-      await request.identify();
-    });
-    app.addHook('onClose', async () => credentials.close());
-  },
-);
+  app.addHook('onRequest', async (request, reply) => {
+    const { scope, identified } = request.config;
+    if (scope === undefined || (scope === 'public' && !identified)) return;
+    vary(reply, 'authorization');
+    if (request.headers.authorization === undefined) return;
+    // A response to credentials is only for their owner.
+    reply.header('cache-control', 'private, no-cache');
+    await request.identify();
+  });
+  app.addHook('onClose', async () => credentials.close());
+}
+
+export default fp(register, { name: 'identity', dependencies: ['proxies', 'pressure'] });
 
 /** A lookup costs work: an address gets only so many that find nobody, or no person. */
 async function lookUp({ store, guessAccountOf }: RateLimits, address: string, find: () => Promise<Actor>) {

@@ -1,5 +1,5 @@
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Usage } from '#src/access/limits/rateLimitStore.ts';
 import type { RateLimits } from '#src/access/limits/rateLimits.ts';
@@ -19,7 +19,7 @@ declare module 'fastify' {
  * Counts every request, including those that are refused or reach no route: so the limiter is one hook of the whole
  * application, not one of each route as by default. A route opts out with `config: { rateLimit: false }`.
  */
-export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
+async function register(app: FastifyInstance, { limits }: { limits: RateLimits }): Promise<void> {
   app.decorate('limits', limits);
   app.decorateRequest('remaining', null);
   await app.register(rateLimit, {
@@ -43,7 +43,9 @@ export default fp<{ limits: RateLimits }>(async (app, { limits }) => {
     done();
   });
   app.addHook('onClose', () => limits.store.close());
-});
+}
+
+export default fp(register, { name: 'limits', dependencies: ['identity'] });
 
 /** Counts points besides the request itself, each as a request. Negative points are given back. */
 async function count(request: FastifyRequest, points: number): Promise<Usage> {

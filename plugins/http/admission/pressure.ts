@@ -47,7 +47,7 @@ interface Options {
  * Sheds load that would make every response late, and ends requests that take too long. A request is in flight once its
  * body has arrived, until its response is ready: clients that send or read slowly do not count.
  */
-export default fp<Options>(async (app, options) => {
+async function register(app: FastifyInstance, options: Options): Promise<void> {
   const { settings, metrics } = options;
   app.decorate('pressure', { inFlight: 0 });
   const { pressure } = app;
@@ -95,7 +95,9 @@ export default fp<Options>(async (app, options) => {
     end(request);
     done();
   });
-});
+}
+
+export default fp(register, { name: 'pressure', dependencies: ['routing', 'headers', 'logging'] });
 
 const isCounted = ({ config }: FastifyRequest) => config.shed !== false;
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { TSchema } from '@sinclair/typebox';
 import fastJson from 'fast-json-stringify';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { badRequest, unsupportedMediaType } from '#plugins/http/errors.ts';
 import { componentsIn, strict } from '#schemas/parts/common.ts';
@@ -21,7 +21,7 @@ const noQuery = strict({});
 const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
-export default fp(async app => {
+async function register(app: FastifyInstance): Promise<void> {
   // Not earlier, so that the request is counted first.
   app.addHook('preParsing', (request, _reply, payload, done) => done(checkTarget(request), payload));
 
@@ -53,7 +53,9 @@ export default fp(async app => {
     if (mayHaveBody && !route.schema.body)
       route.preValidation = [route.preValidation ?? [], refuseMembers].flat();
   });
-});
+}
+
+export default fp(register, { name: 'parsing' });
 
 function validatorOf(schema: TSchema, httpPart: string) {
   const check = compileCheck(schema, partOf[httpPart as keyof typeof partOf]);
