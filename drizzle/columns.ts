@@ -11,7 +11,7 @@ export const textByCode = customType<{ data: string; driverData: string }>({
 /** An instant in milliseconds, as the RFC 3339 text that leaves the service. */
 export const instant = customType<{ data: string; driverData: string }>({
   dataType: () => 'timestamp (3) with time zone',
-  fromDriver: value => isoOf(value),
+  fromDriver: value => toIso(value),
 });
 
 /** A JSON value, in its own order of members. Drizzle's column reads a string of digits as a number. */
@@ -46,7 +46,7 @@ export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
 });
 
 /** From the database's `2026-11-21 09:30:00.5+00`. Rearranging it takes a fifth of the time of a Date. */
-function isoOf(value: string): string {
+function toIso(value: string): string {
   // Another shape: a year with five digits. It throws for infinity and for years before Christ, which only SQL stores.
   if (value[4] !== '-' || !value.endsWith('+00')) return new Date(value).toISOString();
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${value.slice(20, -3).padEnd(3, '0')}Z`;

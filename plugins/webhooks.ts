@@ -62,7 +62,7 @@ function describeHandlers(handlers: Handlers): string {
 
 const listNames = (entries: [string, unknown][]) => entries.map(([name]) => `\`${name}\``).join(', ');
 
-const postOf = (handlers: Handlers) => ({
+const deliveryRoute = (handlers: Handlers) => ({
   ...route('receiveEvent', 'Receive an event from a payment provider', 'public', {
     config: { transport: 'webhook', rateLimit: false, record: 'webhook provider' },
     'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: signedRequest }],
@@ -80,7 +80,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
   const { settings, handlers, metrics, callWorkers, now } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   parseAsBytes(app);
-  app.post('/webhooks/:provider', postOf(handlers), async (request, reply) => {
+  app.post('/webhooks/:provider', deliveryRoute(handlers), async (request, reply) => {
     const provider = providers.get(request.params.provider);
     if (!provider) throw notFound('Webhook provider');
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);

@@ -42,7 +42,7 @@ async function examine({ values }: Arguments<typeof options>, io: Io): Promise<n
       if (settings[name] === undefined) continue;
       const before = findings.length;
       const deployment = { settings, servers, workers, report };
-      await check(deployment).catch(error => report('problem', code, failureOf(name, error)));
+      await check(deployment).catch(error => report('problem', code, describeFailure(name, error)));
       if (findings.length === before) report('ok', code, wellText);
     }
   } catch (error) {
@@ -55,7 +55,7 @@ async function examine({ values }: Arguments<typeof options>, io: Io): Promise<n
 }
 
 /** `fetch` puts the reason into the cause. The message is empty when a host name has several addresses. */
-function failureOf(name: string, error: Error): string {
+function describeFailure(name: string, error: Error): string {
   if (error instanceof OperatorError) return error.message;
   const { message, code } = (error.cause ?? error) as NodeJS.ErrnoException;
   return `${name} cannot be used (${message || code}): start it, open the firewalls, or correct the setting.`;

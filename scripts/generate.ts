@@ -20,9 +20,9 @@ Example: npm run generate`;
 const options = { check: { type: 'boolean' } } as const;
 
 const variables: [string, TSchema][] = Object.entries(Settings.properties);
-const defaultOf = (schema: TSchema) => String(schema.default ?? '');
+const defaultText = (schema: TSchema) => String(schema.default ?? '');
 
-const textOf = (name: string, { description, enum: values, secret }: TSchema) =>
+const settingLines = (name: string, { description, enum: values, secret }: TSchema) =>
   [
     description,
     values && `One of: ${values.map((value: string) => `\`${value}\``).join(', ')}.`,
@@ -33,7 +33,8 @@ const textOf = (name: string, { description, enum: values, secret }: TSchema) =>
 
 function envExample(): string {
   const entries = variables.map(
-    ([name, schema]) => `# ${textOf(name, schema).replaceAll('`', '')}\n#${name}=${defaultOf(schema)}\n`,
+    ([name, schema]) =>
+      `# ${settingLines(name, schema).replaceAll('`', '')}\n#${name}=${defaultText(schema)}\n`,
   );
   const head =
     '# Copy to .env and change what you need. Generated from schemas/settings.ts by `npm run generate`.';
@@ -43,8 +44,8 @@ function envExample(): string {
 const settingsList = () =>
   variables
     .map(([name, schema]) => {
-      const value = defaultOf(schema);
-      return `- \`${name}\`${value && ` (\`${value}\`)`}: ${textOf(name, schema)}`;
+      const value = defaultText(schema);
+      return `- \`${name}\`${value && ` (\`${value}\`)`}: ${settingLines(name, schema)}`;
     })
     .join('\n');
 

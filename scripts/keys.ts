@@ -40,7 +40,7 @@ const create: Command = ({ values }) => {
   if (days !== undefined && !/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be 1 to 99999');
   const input = {
     name,
-    scopes: scopesOf(values.scopes),
+    scopes: readScopes(values.scopes),
     ...(values.user !== undefined && { userId: values.user }),
     ...(days !== undefined && { expiresAt: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
   };
@@ -53,21 +53,21 @@ const create: Command = ({ values }) => {
   };
 };
 
-const scopesOf = (text = 'read') =>
+const readScopes = (text = 'read') =>
   text.split(',').map(name => {
     const scope = scopes.find(known => known === name);
     if (!scope) throw new UsageError(`--scopes must be of ${scopes.join(', ')}`);
     return scope;
   });
 
-const stateOf = ({ revokedAt, expiresAt }: ApiKey) =>
+const keyState = ({ revokedAt, expiresAt }: ApiKey) =>
   revokedAt ? 'revoked' : expiresAt && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'works';
 
-const lineOf = (key: ApiKey) =>
+const keyLine = (key: ApiKey) =>
   printable(
     [
       key.id,
-      stateOf(key),
+      keyState(key),
       key.scopes.join(','),
       ...(key.userId ? [`of ${key.userId}`] : []),
       `used ${key.lastUsedAt ?? 'never'}`,
@@ -78,7 +78,7 @@ const lineOf = (key: ApiKey) =>
 const list: Command = () => async (context, io) => {
   for (let page = 1; ; page++) {
     const { data, meta } = await keyList.byNumber(context, { page, limit: 100, sort: 'createdAt' });
-    for (const key of data) io.out(lineOf(key));
+    for (const key of data) io.out(keyLine(key));
     if (meta.total === 0) io.out('There are no keys.');
     if (page >= meta.totalPages) return;
   }

@@ -5,8 +5,8 @@ import { pino } from 'pino';
 import { type Arguments, type Io, mainOf, UsageError } from '#src/command.ts';
 import { OperatorError } from '#src/core/errors.ts';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
-import { countedOf, filesOf, withResource } from './lib/resource/files.ts';
-import { type Plan, planOf, wordsOfService } from './lib/resource/plan.ts';
+import { countedNames, makeFiles, withResource } from './lib/resource/files.ts';
+import { makePlan, type Plan, wordsOfService } from './lib/resource/plan.ts';
 
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
 migration, service and tests, ready to edit, and one line in src/domain/resources.ts. What is refused leaves nothing behind. Commit your work
@@ -32,8 +32,8 @@ const options = {
 } as const;
 
 async function writeResource({ values, positionals: [name] }: Arguments<typeof options>, io: Io) {
-  const plan = planOf(name, values);
-  const files = filesOf(plan);
+  const plan = makePlan(name, values);
+  const files = makeFiles(plan);
   const existing = Object.keys(files).find(path => existsSync(path));
   if (existing) throw new UsageError(`The file ${existing} already exists: choose another name or --plural`);
   if (existsSync(`test/world/${plan.plural}.ts`))
@@ -104,7 +104,7 @@ async function writeAll(plan: Plan, files: Record<string, string>): Promise<stri
 const withTotals = (plan: Plan, sql: string) => `-- The table is new, so nothing below holds a lock for long.
 ${sql}
 -- Keeps exact totals, and the start of any page.
-select list_watch('${plan.table}', '{${countedOf(plan).map(({ column }) => column)}}');
+select list_watch('${plan.table}', '{${countedNames(plan).map(({ column }) => column)}}');
 `;
 
 /**

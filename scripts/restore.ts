@@ -5,7 +5,7 @@ import { type Io, mainOf, UsageError } from '#src/command.ts';
 import { OperatorError } from '#src/core/errors.ts';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { refuseOtherEncodings } from '#src/database/migrations/migrations.ts';
-import { connectionOf, connectTo } from '#src/database/postgres/client.ts';
+import { connectTo, pooledConnection } from '#src/database/postgres/client.ts';
 import { commandLog, withDatabase } from './lib/database.ts';
 import { runPgTool } from './lib/pgTools.ts';
 
@@ -67,7 +67,7 @@ const anyTable = `select schemaname || '.' || tablename from pg_tables
 
 async function refuseUnlessUsable(url: string): Promise<void> {
   const pool = connectTo({ url, connections: 1 });
-  const db = connectionOf(pool);
+  const db = pooledConnection(pool);
   try {
     await refuseOtherEncodings(db);
     const [[table] = []] = await db.rows(anyTable, []);

@@ -3,7 +3,7 @@ import { type Arguments, type Io, mainOf } from '#src/command.ts';
 import { domain } from '#src/domain/index.ts';
 import { countRecords } from '#src/records/resource.ts';
 import { withDatabase } from './lib/database.ts';
-import { amountsOf, seed } from './lib/seed.ts';
+import { readAmounts, seed } from './lib/seed.ts';
 
 const usage = `npm run seed [-- <list>=<amount> …]: fills every list with generated records: with 10,000, or
 with 200,000 where they belong to others. If lists are named, it fills only these, and those that they belong to. A second
@@ -14,7 +14,7 @@ Example: npm run seed -- users=100`;
 const options = {} as const;
 
 async function fill({ positionals }: Arguments<typeof options>, io: Io) {
-  const amounts = amountsOf(domain.records, positionals);
+  const amounts = readAmounts(domain.records, positionals);
   await withDatabase(io.settings(), parts =>
     seedAndReport(io, systemContext(parts, 'seed', 'command'), amounts),
   );

@@ -5,9 +5,9 @@ import { parseBody } from '#src/webhooks/envelope.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {
+  chosenFilters,
   type EventList,
-  filtersOf,
-  lineOf,
+  eventLine,
   openSession,
   options,
   pathOfEvent,
@@ -42,9 +42,9 @@ Example: npm run -s webhook -- send payment_intent.succeeded --customer cus_123`
 
 async function list(session: Session) {
   refuseArgument(session);
-  const query = new URLSearchParams({ ...filtersOf(session), limit: '50' });
+  const query = new URLSearchParams({ ...chosenFilters(session), limit: '50' });
   const { data, meta } = await session.client.call<EventList>('GET', `/api/webhook-events?${query}`);
-  for (const event of data) session.io.out(lineOf(event));
+  for (const event of data) session.io.out(eventLine(event));
   session.io.out(`${data.length} shown, newest first${meta.next === null ? '' : '; there are more'}`);
 }
 
@@ -69,7 +69,7 @@ const actOn = (action: 'replay' | 'dismiss') => async (session: Session) => {
 async function actOnAll(session: Session, action: string) {
   refuseArgument(session);
   const { 'dry-run': dryRun = false } = session.values;
-  const body = { ...filtersOf(session), dryRun };
+  const body = { ...chosenFilters(session), dryRun };
   const result = await session.client.call<Partial<Replayed & Dismissed>>(
     'POST',
     `/api/webhook-events/${action}`,

@@ -5,7 +5,7 @@ import { fastify, LogController } from 'fastify';
 import manifest from '#package.json' with { type: 'json' };
 import { operatorConsole } from '#plugins/console/index.ts';
 import { docs } from '#plugins/docs/index.ts';
-import { examplesOf } from '#plugins/graphql/examples.ts';
+import { exampleOperations } from '#plugins/graphql/examples.ts';
 import { graphql } from '#plugins/graphql/index.ts';
 import { health } from '#plugins/health.ts';
 import { home, pages } from '#plugins/home/index.ts';
@@ -37,7 +37,7 @@ import { openRateLimits } from './access/limits/rateLimits.ts';
 import { makeFeed } from './changes/feed.ts';
 import { arrivalTimeout, socketTimeout } from './config/timeouts.ts';
 import { trustedProxies } from './config/trustedProxies.ts';
-import { listOf } from './config/urls.ts';
+import { splitList } from './config/urls.ts';
 import type { Database } from './database/database.ts';
 import { domain as ours } from './domain/index.ts';
 import { refuseWrongJobs } from './jobs.ts';
@@ -70,7 +70,7 @@ export async function buildApp(dependencies: AppDependencies) {
   refuseSameNames('links of GET /', links, 'page');
   refuseWrongJobs(domain.jobs);
   for (const each of followed) refuseTakenNames(each, Object.keys(change.properties), links);
-  const app = serverOf(settings, log);
+  const app = makeServer(settings, log);
   const allowance = await openRateLimits(settings, log);
   const credentials = await openCredentials(settings, { database, log, now });
   metrics.caches.set('limited_names', allowance.store.size);
@@ -91,7 +91,7 @@ export async function buildApp(dependencies: AppDependencies) {
   // Every refusal by what follows is logged.
   await app.register(logging, { metrics });
   // Pages of other origins read refusals, too.
-  await app.register(cors, { origins: listOf(settings.CORS_ORIGINS) });
+  await app.register(cors, { origins: splitList(settings.CORS_ORIGINS) });
   // A busy service refuses before it looks who calls.
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   // Collects the routes, so it stands before the first of them.
@@ -127,7 +127,7 @@ export async function buildApp(dependencies: AppDependencies) {
     settings,
     metrics,
     parts: domain.fields,
-    examples: examplesOf(domain.resources, example),
+    examples: exampleOperations(domain.resources, example),
     feed,
   });
   await app.register(eventRoutes, { prefix: '/api', callWorkers });
@@ -147,7 +147,7 @@ export async function buildApp(dependencies: AppDependencies) {
 /** Bytes of a request body; webhooks have a larger limit of their own. */
 const bodyLimit = 256 * 1024;
 
-function requestIdOf({ headers }: IncomingMessage): string {
+function chooseRequestId({ headers }: IncomingMessage): string {
   const id = headers['x-request-id'];
   return typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id) ? id : randomUUID();
 }
@@ -163,11 +163,11 @@ const nodeOptions: ServerOptions = {
   requireHostHeader: false,
 };
 
-function serverOf(settings: Settings, log: Log) {
+function makeServer(settings: Settings, log: Log) {
   const server = fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestIdOf,
+    genReqId: chooseRequestId,
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
     bodyLimit,
     // As long as headers may be: a long id is an unknown one like any other.

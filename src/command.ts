@@ -3,7 +3,7 @@ import type { Settings } from '#schemas/settings.ts';
 import { type Environment, loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
 import { printableLines } from './core/text.ts';
-import { reasonOf } from './database/databaseErrors.ts';
+import { operatorReason } from './database/databaseErrors.ts';
 import { exit } from './process/exit.ts';
 import { describeError } from './telemetry/log.ts';
 import { traceOf } from './telemetry/readableLines.ts';
@@ -71,7 +71,7 @@ export async function mainOf<O extends Options>(module: ImportMeta, command: Com
       return 0;
     } catch (error) {
       io.progress('');
-      io.err(printableLines(reasonOf(error) ?? traceOf(describeError(error))));
+      io.err(printableLines(operatorReason(error) ?? traceOf(describeError(error))));
       return 1;
     }
   };

@@ -5,7 +5,7 @@ import type { SchemaPart } from '#plugins/graphql/schema.ts';
 import { subscriptionFields } from '#plugins/graphql/subscriptions.ts';
 import { resourceRoutes } from '#plugins/rest/resource.ts';
 import { subscriptionRoutes } from '#plugins/rest/subscriptions.ts';
-import { changeOf } from '#schemas/service/change.ts';
+import { changeSchema } from '#schemas/service/change.ts';
 import type { Settings } from '#schemas/settings.ts';
 import type { Job } from './jobs.ts';
 import { type AnyResource, type Operations, relate } from './records/resource.ts';
@@ -57,7 +57,7 @@ export function compose({ resources, ...others }: Domain) {
     routes: all.flatMap(({ routes }): Plugin[] => routes),
     /** All resources, whose changes clients can follow. */
     followed,
-    change: changeOf(followed),
+    change: changeSchema(followed),
     /** The schema of GraphQL. */
     fields: [...all.flatMap(({ fields }) => fields), ...changeFields(followed)],
   };

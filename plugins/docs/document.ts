@@ -1,18 +1,18 @@
 import type { RouteOptions } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { serviceName, serviceTitle } from '#schemas/name.ts';
-import { scopesOf } from '#src/access/need.ts';
+import { scopesIn } from '#src/access/need.ts';
 import type { Followed } from '#src/changes/followed.ts';
 import type { Conflict } from '#src/core/conflicts.ts';
 import type { ErrorCode } from '#src/core/errors.ts';
 import { capitalize } from '#src/core/text.ts';
 import { inProgress } from '#src/records/idempotency.ts';
 import { errorResponses, errorResponsesOf, ownErrors } from './errors.ts';
-import { exampleRequest, type Operation, type Schemas, samplesOf } from './exampleRequest.ts';
-import { featuresOf, headersFor, parameters, parametersOf, responseHeadersOf } from './headers.ts';
+import { codeSamples, exampleRequest, type Operation, type Schemas } from './exampleRequest.ts';
+import { headerParameters, headersFor, parameters, responseHeaders, routeFeatures } from './headers.ts';
 
 const list = new Intl.ListFormat('en-GB');
-const descriptionOf = (
+const describeApi = (
   resources: Section[],
 ) => `${capitalize(list.format(resources.map(({ nouns }) => nouns)))} over REST. The same data is available over GraphQL.
 
@@ -63,7 +63,7 @@ export const documentFor = ({ version, resources, example }: Described) => ({
     title: serviceTitle,
     version,
     summary: 'One application backend: REST, GraphQL and payment webhooks over the same data.',
-    description: descriptionOf(resources),
+    description: describeApi(resources),
     license: { name: 'MIT', identifier: 'MIT' },
   } as object as OpenAPIV3_1.InfoObject,
   servers: [{ url: '/', description: 'This service' }],
@@ -100,7 +100,7 @@ export function completeOperation(
 ): void {
   const { config = {} } = route;
   const { scope = 'public' } = config;
-  const scopes = scope === 'public' ? [] : scopesOf(scope);
+  const scopes = scope === 'public' ? [] : scopesIn(scope);
   operation.description = [operation.description, needs(scopes)].filter(Boolean).join('\n\n');
   const isGuarded = scopes.length > 0;
   const anybody = open && scope !== 'own' ? [{}] : [];
@@ -113,12 +113,12 @@ export function completeOperation(
     if (!parameter.required) delete parameter.example;
   }
   const isList = own.some(({ name }) => name === 'limit');
-  const features = featuresOf(route, isList);
-  operation.parameters = [...own, ...parametersOf(features)];
+  const features = routeFeatures(route, isList);
+  operation.parameters = [...own, ...headerParameters(features)];
   if (features.cached) operation.responses[304] = { description: 'The client has it already.' };
   if (features.minimal) operation.responses[204] = { description: 'Done, with `Prefer: return=minimal`.' };
   for (const [status, response] of Object.entries(operation.responses))
-    Object.assign(response, { headers: responseHeadersOf(status, features) });
+    Object.assign(response, { headers: responseHeaders(status, features) });
   const hasBody = operation.requestBody !== undefined;
   const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
   if (isGuarded) codes.push('unauthenticated', 'forbidden');
@@ -130,7 +130,7 @@ export function completeOperation(
   if (features.repeatable) codes.push('idempotency_key_reused');
   if (features.isLimited) codes.push('rate_limited');
   const request = exampleRequest(route, operation, schemas);
-  operation['x-codeSamples'] ??= samplesOf(request, isGuarded && !open);
+  operation['x-codeSamples'] ??= codeSamples(request, isGuarded && !open);
   // The route's own take precedence: errors of GraphQL and webhooks have another shape.
   operation.responses = {
     ...errorResponsesOf(codes, conflictsOf(route)),

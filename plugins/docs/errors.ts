@@ -14,7 +14,7 @@ import {
   notFound,
   type Refusal,
   rateLimited,
-  statusOf,
+  statusByCode,
   unavailable,
 } from '#src/core/errors.ts';
 import { capitalize } from '#src/core/text.ts';
@@ -26,12 +26,12 @@ import { always, headers, limitHeaders, referToHeaders } from './headers.ts';
 // generated from the document could not know which codes an operation answers, and what comes with them.
 
 const text = Type.String();
-const oneOf = (values: readonly string[]) => Type.Unsafe({ type: 'string', enum: values });
+const words = (values: readonly string[]) => Type.Unsafe({ type: 'string', enum: values });
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** Details with one of these codes. */
 const coded = (codes: readonly string[], members: TProperties = {}) =>
-  Type.Object({ code: oneOf(codes), ...members });
+  Type.Object({ code: words(codes), ...members });
 
 /** The shared errors, in the order of the document. A 405 belongs to no operation, and each operation has its own 409. */
 const shared: Refusal[] = [
@@ -51,8 +51,8 @@ const shared: Refusal[] = [
   unavailable,
 ];
 const sharedCodes = shared.map(({ example }) => example().code);
-const bodyOf = ({ message, code, details }: AppError) => ({
-  error: { message, status: statusOf[code], details },
+const errorBody = ({ message, code, details }: AppError) => ({
+  error: { message, status: statusByCode[code], details },
 });
 
 const errorHeaders: Partial<Record<ErrorCode, object>> = {
@@ -64,11 +64,11 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
 };
 
 /** The details of shared errors that have more than their code. */
-const detailsOf: Partial<Record<ErrorCode, object>> = {
+const detailsByCode: Partial<Record<ErrorCode, object>> = {
   invalid: { anyOf: [{ type: 'array', items: reference(Violation.$id ?? '') }, coded(['bad_request'])] },
   unauthenticated: coded(['unauthenticated'], { reason: Type.Optional(text) }),
   forbidden: coded(['forbidden', 'not_yours', 'no_person'], {
-    scope: Type.Optional(oneOf(scopes)),
+    scope: Type.Optional(words(scopes)),
     path: Type.Optional(text),
     credential: Type.Optional(text),
   }),
@@ -91,44 +91,44 @@ const envelope = (status: number, details: object) => {
 };
 
 /** The schema of what an example shows. */
-const shapeOf = (value: unknown): TSchema => {
-  if (Array.isArray(value)) return Type.Unsafe({ type: 'array', items: shapeOf(value[0]) });
+const schemaLike = (value: unknown): TSchema => {
+  if (Array.isArray(value)) return Type.Unsafe({ type: 'array', items: schemaLike(value[0]) });
   return Type.Unsafe({ type: Number.isInteger(value) ? 'integer' : typeof value });
 };
 
 function conflictSchema(conflict: Conflict): object {
   const { code, ...members } = conflict.example().details as { code: string };
   const shapes = Object.entries(members).map(([name, value]) => {
-    const shape = shapeOf(value);
+    const shape = schemaLike(value);
     return [name, conflict.optional.includes(name) ? Type.Optional(shape) : shape];
   });
-  return envelope(statusOf.conflict, coded([code], Object.fromEntries(shapes)));
+  return envelope(statusByCode.conflict, coded([code], Object.fromEntries(shapes)));
 }
 
 /** In the document a code is in capitalized words. */
-export const schemaNameOf = (code: string) =>
+export const errorSchemaName = (code: string) =>
   code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The schemas of the shared errors and of the conflicts, by name. */
 export const errorSchemas = (conflicts: readonly Conflict[]) =>
   Object.fromEntries([
     ...sharedCodes.map(code => [
-      `${schemaNameOf(code)}Error`,
-      envelope(statusOf[code], detailsOf[code] ?? coded([code])),
+      `${errorSchemaName(code)}Error`,
+      envelope(statusByCode[code], detailsByCode[code] ?? coded([code])),
     ]),
-    ...conflicts.map(conflict => [`${schemaNameOf(conflict.code)}Error`, conflictSchema(conflict)]),
+    ...conflicts.map(conflict => [`${errorSchemaName(conflict.code)}Error`, conflictSchema(conflict)]),
   ]);
 
-const referToError = (code: string) => reference(`${schemaNameOf(code)}Error`);
+const referToError = (code: string) => reference(`${errorSchemaName(code)}Error`);
 
 /** The response with a shared error; one of an operation has an example of its own. */
 function errorResponse({ summary }: Refusal, error: AppError) {
-  const content = { 'application/json': { schema: referToError(error.code), example: bodyOf(error) } };
+  const content = { 'application/json': { schema: referToError(error.code), example: errorBody(error) } };
   return { description: summary, headers: { ...always, ...errorHeaders[error.code] }, content };
 }
 
 export const errorResponses = Object.fromEntries(
-  shared.map(error => [schemaNameOf(error.example().code), errorResponse(error, error.example())]),
+  shared.map(error => [errorSchemaName(error.example().code), errorResponse(error, error.example())]),
 );
 
 /** The 400 and the 404 of an operation, if they have more to say than the shared ones. */
@@ -154,7 +154,7 @@ export const conflictExamples = (conflicts: Conflict[]) =>
   Object.fromEntries(
     conflicts.map(conflict => [
       conflict.code,
-      { summary: conflict.summary, value: bodyOf(conflict.example()) },
+      { summary: conflict.summary, value: errorBody(conflict.example()) },
     ]),
   );
 
@@ -178,6 +178,6 @@ export const errorResponsesOf = (
 ): Record<string, object> => ({
   ...(conflicts.length > 0 && { 409: conflictResponse(conflicts) }),
   ...Object.fromEntries(
-    codes.map(code => [statusOf[code], { $ref: `#/components/responses/${schemaNameOf(code)}` }]),
+    codes.map(code => [statusByCode[code], { $ref: `#/components/responses/${errorSchemaName(code)}` }]),
   ),
 });

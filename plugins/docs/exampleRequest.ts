@@ -21,7 +21,7 @@ type Parameter = OpenAPIV3_1.ParameterObject & { schema: Schema };
 export type ExampleRequest = ReturnType<typeof exampleRequest>;
 
 /** The path of a route in the document. */
-export const pathOf = ({ url }: RouteOptions) => url.replace(/:(\w+)/g, '{$1}');
+export const templatePath = ({ url }: RouteOptions) => url.replace(/:(\w+)/g, '{$1}');
 
 /** A request that the operation accepts, made of the examples in its schemas. */
 export function exampleRequest(
@@ -30,19 +30,19 @@ export function exampleRequest(
   schemas: Schemas,
 ) {
   const own = parameters.filter((each): each is Parameter => 'name' in each);
-  const examplesOf = (parameters: Parameter[]) =>
+  const exampleValues = (parameters: Parameter[]) =>
     Object.fromEntries(
       parameters.map(({ name, schema, example }) => [name, example ?? schema.examples?.[0]]),
     );
   const [media] = Object.entries((requestBody as OpenAPIV3_1.RequestBodyObject)?.content ?? {});
   return {
     method: String(route.method),
-    path: pathOf(route),
-    params: examplesOf(own.filter(each => each.in === 'path')),
+    path: templatePath(route),
+    params: exampleValues(own.filter(each => each.in === 'path')),
     /** The parameters of the query that must be there. */
-    required: examplesOf(own.filter(each => each.in === 'query' && each.required)),
+    required: exampleValues(own.filter(each => each.in === 'query' && each.required)),
     query: own.filter(each => each.in === 'query').map(({ name }) => name),
-    ...(media && { mediaType: media[0], body: exampleOf(schemaIn(media[1], schemas)) }),
+    ...(media && { mediaType: media[0], body: exampleBody(schemaIn(media[1], schemas)) }),
   };
 }
 
@@ -52,7 +52,7 @@ function schemaIn({ schema }: OpenAPIV3_1.MediaTypeObject, schemas: Schemas): Sc
 }
 
 /** What must be there; if nothing must, the first member. */
-function exampleOf({ properties = {}, required = [] }: Schema): Record<string, unknown> {
+function exampleBody({ properties = {}, required = [] }: Schema): Record<string, unknown> {
   const writable = Object.entries(properties).filter(([, { readOnly }]) => !readOnly);
   const needed = writable.filter(([name]) => required.includes(name));
   const chosen = needed.length > 0 ? needed : writable.slice(0, 1);
@@ -63,7 +63,7 @@ function exampleOf({ properties = {}, required = [] }: Schema): Record<string, u
 const server = 'https://api.example.com';
 
 /** How to send the request, for those who copy it. */
-export function samplesOf({ path, params, required, ...request }: ExampleRequest, needsKey: boolean) {
+export function codeSamples({ path, params, required, ...request }: ExampleRequest, needsKey: boolean) {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const query = new URLSearchParams(required as Record<string, string>);
   const url = `${server}${filled}${query.size > 0 ? `?${query}` : ''}`;

@@ -90,7 +90,7 @@ export const parameters = {
 };
 
 /** What an operation does with the versions of records and with repeated requests. */
-export function featuresOf(route: RouteOptions, isList: boolean) {
+export function routeFeatures(route: RouteOptions, isList: boolean) {
   const { method, config = {} } = route;
   const { transport, versioned = false, idempotencyKey: repeatable = false, rateLimit } = config;
   const writes = method !== 'GET';
@@ -110,16 +110,16 @@ export function featuresOf(route: RouteOptions, isList: boolean) {
     excluding: versioned || isList || (writes && transport === undefined),
   };
 }
-type Features = ReturnType<typeof featuresOf>;
+type Features = ReturnType<typeof routeFeatures>;
 
-export function parametersOf({ cached, conditional, minimal, repeatable }: Features) {
+export function headerParameters({ cached, conditional, minimal, repeatable }: Features) {
   const taken = { IfNoneMatch: cached, IfMatch: conditional, IdempotencyKey: repeatable, Prefer: minimal };
   const names = Object.entries(taken).flatMap(([name, isTaken]) => (isTaken ? name : []));
   return names.map(name => ({ $ref: `#/components/parameters/${name}` }));
 }
 
 /** The headers of a response with this status. */
-export function responseHeadersOf(status: string, features: Features) {
+export function responseHeaders(status: string, features: Features) {
   const { isList, isLimited, cached, tagged, minimal, repeatable } = features;
   const isSuccess = Number(status) < 400;
   return {

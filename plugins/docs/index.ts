@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type FastifyInstance, fastify } from 'fastify';
 import fp from 'fastify-plugin';
-import { packageFile, senderOf, servePage } from '#plugins/pages/assets.ts';
+import { makeSender, packageFile, servePage } from '#plugins/pages/assets.ts';
 import { serviceTitle } from '#schemas/name.ts';
 import { componentsIn, ref } from '#schemas/parts/common.ts';
 import { ErrorEnvelope } from '#schemas/parts/error.ts';
@@ -9,7 +9,7 @@ import type { Conflict } from '#src/core/conflicts.ts';
 import { onFirstUse } from '#src/core/kept.ts';
 import { completeOperation, conflictsOf, type Described, documentFor } from './document.ts';
 import { conflictExamples, errorSchemas } from './errors.ts';
-import { type Operation, pathOf, type Schemas } from './exampleRequest.ts';
+import { type Operation, type Schemas, templatePath } from './exampleRequest.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -38,8 +38,8 @@ export const docs = fp<Options>(async (app, options) => {
     onFirstUse(() => openWriter(app, options)),
   );
   const write = async (yaml: boolean) => (await app.documentWriter()).swagger({ yaml });
-  const sendJson = senderOf(async () => Buffer.from(`${JSON.stringify(await write(false))}\n`));
-  const sendYaml = senderOf(async () => Buffer.from(String(await write(true))));
+  const sendJson = makeSender(async () => Buffer.from(`${JSON.stringify(await write(false))}\n`));
+  const sendYaml = makeSender(async () => Buffer.from(String(await write(true))));
   const libraries = ['swagger-ui.css', 'swagger-ui-bundle.js'];
   const sendPage = servePage(app, '/docs/page', {
     title: `${serviceTitle} API`,
@@ -73,7 +73,7 @@ async function openWriter(app: FastifyInstance, { open, ...described }: Options)
       const paths = document.paths as Record<string, Record<string, Operation>>;
       const schemas = { ...document.components?.schemas } as Schemas;
       for (const route of app.routes) {
-        const operation = paths[pathOf(route)]?.[String(route.method).toLowerCase()];
+        const operation = paths[templatePath(route)]?.[String(route.method).toLowerCase()];
         if (operation) completeOperation(operation, route, schemas, open);
       }
       const conflicts = app.routes.flatMap(conflictsOf);

@@ -5,12 +5,12 @@ import { type Follower, follow } from '#src/changes/follow.ts';
 import type { Followed } from '#src/changes/followed.ts';
 import type { SentPosition } from '#src/changes/position.ts';
 import { keptIn } from '#src/core/kept.ts';
-import { withArticle, wordsOf } from '#src/core/text.ts';
+import { toWords, withArticle } from '#src/core/text.ts';
 import { type Arguments, checkedBy, withoutNulls } from './fields/inputs.ts';
 import { toArguments } from './fields/sdl.ts';
 import type { SchemaPart } from './schema.ts';
 
-const fieldOf = ({ title }: Followed) => `${title.replace(/^./, first => first.toLowerCase())}Changed`;
+const changedField = ({ title }: Followed) => `${title.replace(/^./, first => first.toLowerCase())}Changed`;
 
 /** The subscriptions: what `GET /api/changes` sends, for one kind of record. */
 export const changeFields = (followed: Followed[]): SchemaPart[] => [
@@ -23,7 +23,7 @@ export const changeFields = (followed: Followed[]): SchemaPart[] => [
       argument => `${argument}: ID`,
     );
     const sdl = /* GraphQL */ `
-"A committed change of ${withArticle(wordsOf(name))}."
+"A committed change of ${withArticle(toWords(name))}."
 type ${title}Change {
   action: ChangeAction!
   "The id of the record; for a subscription <provider>:<customer>."
@@ -39,8 +39,8 @@ type ${title}Change {
   ${name}: ${title}
 }
 extend type Subscription {
-  "Each committed change of ${withArticle(wordsOf(name))}, in the order of the commits: from now on, or after a position."
-  ${fieldOf(each)}(${ids.join(', ')}, ${toArguments($id, words)}, after: String): ${title}Change!
+  "Each committed change of ${withArticle(toWords(name))}, in the order of the commits: from now on, or after a position."
+  ${changedField(each)}(${ids.join(', ')}, ${toArguments($id, words)}, after: String): ${title}Change!
 }`;
     return { sdl };
   }),
@@ -48,14 +48,14 @@ extend type Subscription {
 
 const checks = new WeakMap<Followed, (args: object) => object>();
 /** Checks the arguments as REST does; GraphQL has checked those that REST does not know. */
-const checkOf = (each: Followed) =>
+const filterCheck = (each: Followed) =>
   keptIn(checks, each, () => checkedBy({ ...changesQuery([each]), additionalProperties: true }, 'query'));
 
 /** The changes that a field of the type Subscription sends; nothing at times, when there is none. */
 export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {
-  const resources = feed.followed.filter(each => fieldOf(each) === field);
+  const resources = feed.followed.filter(each => changedField(each) === field);
   const known = withoutNulls(args) as Record<string, string>;
-  for (const each of resources) checkOf(each)(known);
+  for (const each of resources) filterCheck(each)(known);
   const { after, id, ...filters } = known;
   const sent: SentPosition = { in: 'query', path: '/after', text: after };
   for await (const { changes } of follow(feed, follower, { resources, id, filters }, sent)) {

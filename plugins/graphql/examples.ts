@@ -2,10 +2,10 @@ import type { TSchema } from '@sinclair/typebox';
 import { withArticle } from '#src/core/text.ts';
 import type { AnyResource, Operations } from '#src/records/resource.ts';
 
-export type Examples = ReturnType<typeof examplesOf>;
+export type Examples = ReturnType<typeof exampleOperations>;
 
 /** What the document and the browser tool show of one resource, and of what it belongs to. */
-export function examplesOf(all: Operations[], shown: AnyResource) {
+export function exampleOperations(all: Operations[], shown: AnyResource) {
   const [relation] = shown.parentRelations;
   const above = relation?.parent ?? shown;
   const [[member, value], [ofAbove, valueOfAbove]] = [firstMember(shown), firstMember(above)];

@@ -16,7 +16,7 @@ import {
   graphqlResult,
   mediaTypes,
 } from '#schemas/service/graphql.ts';
-import { listOf } from '#src/config/urls.ts';
+import { splitList } from '#src/config/urls.ts';
 import { AppError } from '#src/core/errors.ts';
 import { onFirstUse } from '#src/core/kept.ts';
 import { readTrustedDocuments } from './documents/trusted.ts';
@@ -28,7 +28,7 @@ const as = (schema: TSchema, description: string) => {
   const media = { schema: ref(schema) };
   return { description, content: Object.fromEntries(mediaTypes.map(type => [type, media])) };
 };
-const resultOf = (schema: TSchema) =>
+const resultSchema = (schema: TSchema) =>
   as(schema, 'The result. With `application/json` also the refusal of a document: then there is no `data`.');
 const refusal = as(GraphQLErrors, 'Nothing was changed; `errors` says why.');
 const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(status => [status, refusal]));
@@ -50,7 +50,7 @@ const toolPage = {
   folder: join(import.meta.dirname, 'tool'),
 };
 
-const postRoute = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typeof resultOf>) => ({
+const postRoute = (request: ReturnType<typeof graphqlRequest>, result: ReturnType<typeof resultSchema>) => ({
   ...route('postGraphQL', 'Run a query or a mutation', 'read or own', {
     config: { transport: 'graphql', idempotencyKey: true },
     description:
@@ -67,9 +67,9 @@ const postRoute = (request: ReturnType<typeof graphqlRequest>, result: ReturnTyp
 /** The endpoint, and the browser tool with these examples. */
 export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }> = async (app, options) => {
   const { settings, examples } = options;
-  const result = resultOf(graphqlResult(examples.data));
+  const result = resultSchema(graphqlResult(examples.data));
   const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
-  const origins = listOf(settings.CORS_ORIGINS);
+  const origins = splitList(settings.CORS_ORIGINS);
   const trusted = path === undefined ? undefined : readTrustedDocuments(path);
   // A process that nobody asks for GraphQL loads none of its 160 modules. `npm run generate` and every test of
   // GraphQL find a mistake in the schema.

@@ -6,7 +6,7 @@ import { routesOf } from '#plugins/http/routes.ts';
 import { escapeHtml, servePage, wantsPage } from '#plugins/pages/assets.ts';
 import { serviceName, serviceTitle } from '#schemas/name.ts';
 import { ref } from '#schemas/parts/common.ts';
-import { homeOf } from '#schemas/service/about.ts';
+import { homeSchema } from '#schemas/service/about.ts';
 import { explain } from '#src/database/databaseErrors.ts';
 import { type AnyResource, countRecords } from '#src/records/resource.ts';
 
@@ -61,7 +61,7 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
     }
   }
 
-  const bodyOf = (counts: Record<string, number> = {}) => `<main>
+  const homeBody = (counts: Record<string, number> = {}) => `<main>
 <h1>${escapeHtml(serviceTitle)}</h1>
 <p>${description} Payment events are stored before they are acknowledged, and each takes effect once.
 <ul>${all.map(({ path, text }) => `\n<li><a href="${path}">${path}</a> ${escapeHtml(text)}`).join('')}</ul>
@@ -75,11 +75,11 @@ ${open ? '' : access}
     route('getHome', 'Describe the service', 'public', {
       config: { identified: true },
       description: 'JSON, or a page if `Accept` includes `text/html`. With counts for callers who may read.',
-      response: { 200: ref(homeOf(example)) },
+      response: { 200: ref(homeSchema(example)) },
     }),
     async (request, reply) => {
       const counts = await countsFor(request);
-      if (wantsPage(request.headers.accept)) return send(reply as FastifyReply, bodyOf(counts));
+      if (wantsPage(request.headers.accept)) return send(reply as FastifyReply, homeBody(counts));
       vary(reply, 'accept');
       const paths = Object.fromEntries(links.map(({ name, path }) => [name, path]));
       return { name: serviceName, version, description, links: paths, ...(counts && { counts }) };

@@ -5,14 +5,14 @@ import { finished } from 'node:stream/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serviceName } from '#schemas/name.ts';
 import type { ErrorEnvelope } from '#schemas/parts/error.ts';
-import { AppError, refusal, statusOf } from '#src/core/errors.ts';
+import { AppError, refusal, statusByCode } from '#src/core/errors.ts';
 import { explain, reasonForLog } from '#src/database/databaseErrors.ts';
 import { setHeaders } from './headers.ts';
 import { lastExchangeOf, logResponse } from './logging.ts';
-import { tagOf } from './requests/conditions.ts';
+import { entityTag } from './requests/conditions.ts';
 
 const toEnvelope = (error: AppError): ErrorEnvelope => ({
-  error: { message: error.message, status: statusOf[error.code], details: error.details },
+  error: { message: error.message, status: statusByCode[error.code], details: error.details },
 });
 
 /** Every error of REST gets the same body, wherever it was thrown. */
@@ -22,7 +22,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   // The serializer of the route is for its success.
   reply
     .headers(errorHeadersOf(error))
-    .code(statusOf[error.code])
+    .code(statusByCode[error.code])
     .type('application/json')
     .serializer((value: unknown) => `${JSON.stringify(value)}\n`);
   const discarded = discardBody(request, reply);
@@ -33,7 +33,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
 /** Logs what went wrong in the service. There may be thousands of refusals during an outage: they have no stack. */
 export function logFailure(request: FastifyRequest, error: AppError, context: object = {}): void {
   const { code } = error.details as { code?: string };
-  if (statusOf[error.code] < 500 || code === 'overloaded' || code === 'ending') return;
+  if (statusByCode[error.code] < 500 || code === 'overloaded' || code === 'ending') return;
   const { cause = error } = error;
   if (error.code !== 'unavailable') request.log.error({ err: cause, ...context }, error.message);
   else if (cause === error) request.log.warn(context, error.message);
@@ -80,7 +80,7 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
         'www-authenticate': `Bearer realm="${serviceName}", error="insufficient_scope", scope="${scope}"`,
       };
     case 'version_mismatch':
-      return version === undefined ? {} : { etag: tagOf(Number(version)) };
+      return version === undefined ? {} : { etag: entityTag(Number(version)) };
     case 'rate_limited':
     case 'idempotency_in_progress':
       return { 'retry-after': String(retryAfter) };
@@ -151,7 +151,7 @@ export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: 
   const isAnswered = unfinished?.reply.sent;
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswered) return void socket.destroy();
   const answer = fromNode[error.code ?? '']?.() ?? badRequest('The request is not valid HTTP.');
-  const status = statusOf[answer.code];
+  const status = statusByCode[answer.code];
   const body = `${JSON.stringify(toEnvelope(answer))}\n`;
   const id = unfinished?.request.id ?? randomUUID();
   if (unfinished) unfinished.request.statusOnClose = status;

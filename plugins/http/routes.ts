@@ -34,4 +34,4 @@ export const routesOf =
   });
 
 /** Only path and query: a request line may be an absolute URL with a host that the client made up. */
-export const targetOf = ({ url }: FastifyRequest) => new URL(url, 'http://localhost');
+export const requestTarget = ({ url }: FastifyRequest) => new URL(url, 'http://localhost');

@@ -142,18 +142,18 @@ export async function sendEvents(
     end();
     return reply;
   }
-  const textOf = ({ value = '' }: typeof first) => (typeof value === 'string' ? value : value());
+  const writtenText = ({ value = '' }: typeof first) => (typeof value === 'string' ? value : value());
   async function next() {
     // While they are of the past, none is read before the ones before have left.
     const { signal } = stream;
     if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
     const event = await events.next();
-    body.push(event.done ? null : textOf(event));
+    body.push(event.done ? null : writtenText(event));
   }
   const read = () => void next().catch(error => body.destroy(error));
   const body = new Readable({ highWaterMark: mostUnsent, read });
   reply.waiting = () => body.readableLength;
-  body.push(textOf(first));
+  body.push(writtenText(first));
   let before = 0;
   watch = setInterval(() => {
     const unsent = body.readableLength;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { vary } from '#plugins/http/headers.ts';
-import { isKnown, weakTagOf } from '#plugins/http/requests/conditions.ts';
+import { isKnown, weakEntityTag } from '#plugins/http/requests/conditions.ts';
 import { onFirstUse } from '#src/core/kept.ts';
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
@@ -17,7 +17,7 @@ const { resolve } = createRequire(import.meta.url);
 export const packageFile = (name: string, file: string) =>
   join(dirname(resolve(`${name}/package.json`)), file);
 
-interface Page {
+interface PageFiles {
   title: string;
   /** What is in the body of the document. */
   body: string;
@@ -30,7 +30,7 @@ interface Page {
 }
 
 /** A page without a folder runs no script. Libraries set inline styles and embed fonts; no script is inline. */
-const policyOf = ({ folder, libraries }: Page) =>
+const contentPolicy = ({ folder, libraries }: PageFiles) =>
   [
     "default-src 'none'",
     ...(folder ? ["script-src 'self'"] : []),
@@ -52,7 +52,7 @@ const pageHeaders = {
  * for a year: each change of a file changes all URLs, which share a folder, so that modules can import each other by
  * their names.
  */
-export function servePage(app: FastifyInstance, path: string, page: Page) {
+export function servePage(app: FastifyInstance, path: string, page: PageFiles) {
   const { title, libraries = [], shared = [], folder } = page;
   const common = ['theme.css', ...shared].map(name => join(import.meta.dirname, name));
   const own = folder ? readdirSync(folder).map(name => join(folder, name)) : [];
@@ -63,7 +63,7 @@ export function servePage(app: FastifyInstance, path: string, page: Page) {
     return hash('sha256', Buffer.concat(contents)).slice(0, 12);
   });
   for (const file of files) serveFile(app, `${path}/:version/${basename(file)}`, version, file);
-  const headers = { ...pageHeaders, 'content-security-policy': policyOf(page) };
+  const headers = { ...pageHeaders, 'content-security-policy': contentPolicy(page) };
   return async (reply: FastifyReply, body = page.body) => {
     const base = `${app.prefix}${path}/${await version()}`;
     const elements = files.map(file => {
@@ -75,7 +75,7 @@ export function servePage(app: FastifyInstance, path: string, page: Page) {
       .type('text/html; charset=utf-8')
       .headers(headers)
       .serializer(String)
-      .send(documentOf(title, elements.join('\n'), body));
+      .send(htmlDocument(title, elements.join('\n'), body));
   };
 }
 
@@ -83,7 +83,7 @@ export function servePage(app: FastifyInstance, path: string, page: Page) {
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`);
 
-const documentOf = (title: string, head: string, body: string) => `<!doctype html>
+const htmlDocument = (title: string, head: string, body: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -97,7 +97,7 @@ ${body}
 `;
 
 function serveFile(app: FastifyInstance, url: string, version: () => Promise<string>, file: string): void {
-  const send = senderOf(() => readFile(file));
+  const send = makeSender(() => readFile(file));
   const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
   app.get<{ Params: { version: string } }>(
     url,
@@ -115,12 +115,12 @@ const gzipAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
 const compress = promisify<Buffer, Buffer>(gzip);
 
 /** Returns a function that sends this content, compressed if the client takes it; a client that has it gets a 304. */
-export function senderOf(read: () => Promise<Buffer>) {
+export function makeSender(read: () => Promise<Buffer>) {
   // Not at the start: most instances never serve a page, and the files of all pages have 6 MB. Kept once: a thousand
   // requests for one file had a thousand copies of it.
   const prepare = onFirstUse(async () => {
     const content = await read();
-    return { content, tag: weakTagOf(content), compressed: await compress(content) };
+    return { content, tag: weakEntityTag(content), compressed: await compress(content) };
   });
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { content, tag, compressed } = await prepare();

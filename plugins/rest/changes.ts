@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
-import { serializerOf } from '#plugins/http/requests/parsing.ts';
+import { serializerFor } from '#plugins/http/requests/parsing.ts';
 import { routesOf } from '#plugins/http/routes.ts';
 import { retryIn, sendEvents, serviceEnds } from '#plugins/http/streams.ts';
 import { ref } from '#schemas/parts/common.ts';
@@ -33,7 +33,7 @@ interface Options {
 /** The stream of changes. */
 export const changeRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { feed, change, example }) => {
   const { followed } = feed;
-  const textsOf = textsOfNews(followed);
+  const eventTexts = textsOfNews(followed);
   app.get(
     '/changes',
     route('followChanges', 'Follow the changes', 'read or own', {
@@ -55,12 +55,12 @@ export const changeRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { fe
         last === undefined
           ? { in: 'query', path: '/after', text: after }
           : { in: 'header', path: '/last-event-id', text: last };
-      const choice = choiceOf(followed, filters);
+      const choice = readChoice(followed, filters);
       const stream = request.openStream();
       async function* events() {
         let text = retryIn(1000);
         for await (const news of follow(feed, stream, choice, sent)) {
-          for (const each of textsOf(news)) {
+          for (const each of eventTexts(news)) {
             text += each;
             if (text.length < chunk) continue;
             yield text;
@@ -76,7 +76,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { fe
   );
 };
 
-function choiceOf(followed: Followed[], { resource, id, ...filters }: Record<string, string>): Choice {
+function readChoice(followed: Followed[], { resource, id, ...filters }: Record<string, string>): Choice {
   const names = Object.keys(filters);
   const resources = followed.filter(
     ({ name, parents }) =>
@@ -93,15 +93,15 @@ function choiceOf(followed: Followed[], { resource, id, ...filters }: Record<str
 function textsOfNews(followed: Followed[]): (news: News) => string[] {
   const texts = new WeakMap<Change, string>();
   const serializers = new Map(
-    followed.map(({ name, contract }) => [name, serializerOf(ref(contract.record))]),
+    followed.map(({ name, contract }) => [name, serializerFor(ref(contract.record))]),
   );
-  const textOf = ({ resource, id, action, version, changed, at, record, position }: Change) => {
+  const eventText = ({ resource, id, action, version, changed, at, record, position }: Change) => {
     const head = JSON.stringify({ resource, id, action, version, changed, at }).slice(0, -1);
     const json = record ? serializers.get(resource)?.(record).trimEnd() : 'null';
     return `event: ${resource}.${action}\nid: ${position}\ndata: ${head},"record":${json}}\n\n`;
   };
   return ({ changes, position }) =>
     changes.length > 0
-      ? changes.map(change => keptIn(texts, change, () => textOf(change)))
+      ? changes.map(change => keptIn(texts, change, () => eventText(change)))
       : [`:\nid: ${position}\n\n`];
 }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { readContext } from '#plugins/http/context.ts';
-import { routesOf, targetOf } from '#plugins/http/routes.ts';
+import { requestTarget, routesOf } from '#plugins/http/routes.ts';
 import { idInPath, ref, strict } from '#schemas/parts/common.ts';
 import {
   Identity,
@@ -88,7 +88,7 @@ export const peopleRoutes =
           reply.code(isNew ? 201 : 200);
           return identity;
         };
-        return sendResult(reply, add, targetOf(request).pathname);
+        return sendResult(reply, add, requestTarget(request).pathname);
       },
     );
     app.delete(

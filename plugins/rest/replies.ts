@@ -1,17 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { writeContext } from '#plugins/http/context.ts';
-import { conditionOf, ifMatch, isKnown, setTag, weakTagOf } from '#plugins/http/requests/conditions.ts';
+import { ifMatch, isKnown, sentCondition, setTag, weakEntityTag } from '#plugins/http/requests/conditions.ts';
 import { readKey } from '#plugins/http/requests/idempotency.ts';
-import { targetOf } from '#plugins/http/routes.ts';
+import { requestTarget } from '#plugins/http/routes.ts';
 import type { Context } from '#src/access/context.ts';
 import { type Condition, requireVersion } from '#src/core/conditions.ts';
 import { withIdempotencyKey } from '#src/records/idempotency.ts';
 import {
   type CursorPage,
   cursorsAround,
+  type ListPage,
   linkHeader,
-  type Page,
   pagesAround,
 } from '#src/records/lists/pages.ts';
 
@@ -20,19 +20,19 @@ export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.'
 const json = 'application/json; charset=utf-8';
 
 /** A page with its `Link` header. A list has no version. */
-export function sendPage<P extends Page<unknown> | CursorPage<unknown>>(
+export function sendPage<P extends ListPage<unknown> | CursorPage<unknown>>(
   reply: FastifyReply,
   page: P,
 ): P | FastifyReply {
   const { request } = reply;
   const { meta } = page;
   const query = request.query as object;
-  const { pathname } = targetOf(request);
+  const { pathname } = requestTarget(request);
   const link = linkHeader(pathname, 'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta));
   if (link !== undefined) reply.header('link', link);
   requireVersion(ifMatch(request));
   const body = String(reply.serialize(page));
-  const tag = weakTagOf(body);
+  const tag = weakEntityTag(body);
   reply.header('etag', tag);
   return isKnown(request, tag) ? reply.code(304).send() : reply.type(json).send(body);
 }
@@ -52,17 +52,17 @@ export async function sendChanged<T extends Versioned>(
   reply: FastifyReply,
   write: (context: Context, condition: Condition) => Promise<T>,
 ): Promise<T | FastifyReply> {
-  const record = await write(writeContext(reply.request), conditionOf(reply));
+  const record = await write(writeContext(reply.request), sentCondition(reply));
   setTag(reply, record.version);
   if (!isMinimal(reply)) return record;
-  return reply.code(204).header('location', targetOf(reply.request).pathname).send();
+  return reply.code(204).header('location', requestTarget(reply.request).pathname).send();
 }
 
 /** A new record, and where it is. */
 export const sendCreated = <T extends { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
-  path = targetOf(reply.request).pathname,
+  path = requestTarget(reply.request).pathname,
 ) => sendOnce(reply.code(201), create, ({ id }) => `${path}/${id}`);
 
 /** The result of an action that changes no record of a client. */
@@ -80,7 +80,7 @@ async function sendOnce<T>(
 ): Promise<FastifyReply> {
   const { config } = reply.request;
   const context = writeContext(reply.request);
-  requireVersion(conditionOf(reply));
+  requireVersion(sentCondition(reply));
   const keyed = readKey(reply.request);
   const act = async (context: Context) => {
     const result = await work(context);
@@ -103,7 +103,7 @@ export async function sendDeleted(
   reply: FastifyReply,
   remove: (context: Context, condition: Condition) => Promise<void>,
 ): Promise<FastifyReply> {
-  await remove(writeContext(reply.request), conditionOf(reply));
+  await remove(writeContext(reply.request), sentCondition(reply));
   return reply.code(204).send();
 }
 

@@ -81,7 +81,7 @@ export const json = (description: string) =>
 export const anyJson = 'x-json';
 
 /** A time that the service writes. */
-export const Time = (description: string) =>
+export const storedTime = (description: string) =>
   Type.String({ format: 'date-time', readOnly: true, description, examples: ['2026-11-21T09:30:00.000Z'] });
 
 /** Members that only the service writes. A body may contain them if they are unchanged. */
@@ -93,15 +93,15 @@ export const readOnly = {
     description: 'The number of its changes, from 1: the `ETag` of the record.',
     examples: [1],
   }),
-  createdAt: Time('When the record was created, RFC 3339 in UTC.'),
-  updatedAt: Time('When the record was last changed, RFC 3339 in UTC.'),
+  createdAt: storedTime('When the record was created, RFC 3339 in UTC.'),
+  updatedAt: storedTime('When the record was last changed, RFC 3339 in UTC.'),
 };
 export type ReadOnly = keyof typeof readOnly;
 
 export const nullableText = (description: string, example: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description, examples: [example] });
 export const nullableTime = (description: string) =>
-  Type.Unsafe<string | null>({ ...Time(description), type: ['string', 'null'] });
+  Type.Unsafe<string | null>({ ...storedTime(description), type: ['string', 'null'] });
 
 export const oneOf = <const T extends string>(
   values: readonly T[],

@@ -8,7 +8,7 @@ import {
   Type,
 } from '@sinclair/typebox';
 import { readOnly, strict } from './common.ts';
-import { listOf, listParameters, only } from './lists.ts';
+import { listParameters, listSchema, only } from './lists.ts';
 
 /** A member that bodies may leave out. */
 export const orDefault = <T extends TSchema>(member: T, value: Static<T>) =>
@@ -53,7 +53,7 @@ export function contractOf<
   const { id, ...rest } = readOnly;
   const record = strict({ id, ...stored, ...rest }, { $id: name, description });
   const sortedBy: ('createdAt' | S)[] = ['createdAt', ...sorts];
-  const filterOf = (description: string, by: string) => {
+  const parentFilter = (description: string, by: string) => {
     const member = stored[by] ?? stored[`${by}Id`];
     if (!member) throw new Error(`${name} has no member for the filter "${by}".`);
     return only(member, description);
@@ -70,8 +70,8 @@ export function contractOf<
       $id: `${name}Update`,
       description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
     }),
-    query: strict({ ...listParameters(sortedBy), ...withEach(filters, filterOf) }),
-    list: listOf(record as TObject, `${name}List`),
+    query: strict({ ...listParameters(sortedBy), ...withEach(filters, parentFilter) }),
+    list: listSchema(record as TObject, `${name}List`),
     sorts: sortedBy,
     filters: Object.keys(filters) as F[],
   };

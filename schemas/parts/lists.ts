@@ -95,7 +95,7 @@ export const CursorMeta = strict(
 );
 export type CursorMeta = Static<typeof CursorMeta>;
 
-const envelopeOf = <T extends TObject, M extends TSchema>(item: T, meta: M, $id: string) =>
+const pageSchema = <T extends TObject, M extends TSchema>(item: T, meta: M, $id: string) =>
   strict(
     { data: Type.Array(ref(item), { description: 'The records of the page.' }), meta },
     { $id, description: `A page of a list of ${item.$id}.` },
@@ -103,5 +103,5 @@ const envelopeOf = <T extends TObject, M extends TSchema>(item: T, meta: M, $id:
 const listMeta = Type.Union([ref(PageMeta), ref(CursorMeta)], {
   description: 'By cursor, if the query has one; else by number.',
 });
-export const listOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, listMeta, $id);
-export const logOf = <T extends TObject>(item: T, $id: string) => envelopeOf(item, ref(CursorMeta), $id);
+export const listSchema = <T extends TObject>(item: T, $id: string) => pageSchema(item, listMeta, $id);
+export const logSchema = <T extends TObject>(item: T, $id: string) => pageSchema(item, ref(CursorMeta), $id);

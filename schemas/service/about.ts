@@ -16,7 +16,7 @@ export const Ready = strict(
 );
 
 /** The schema of `GET /`, which shows such counts as an example. */
-export const homeOf = (counts: Record<string, number>) =>
+export const homeSchema = (counts: Record<string, number>) =>
   strict(
     {
       name: Type.String({ examples: [serviceName] }),

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { serviceName } from '#schemas/name.ts';
 import { Id, nullableTime, readOnly, strict, string, text, time } from '#schemas/parts/common.ts';
-import { listOf, listParameters, only } from '#schemas/parts/lists.ts';
+import { listParameters, listSchema, only } from '#schemas/parts/lists.ts';
 
 /** What a caller may do with all records. Each includes the ones before it. */
 export const ladder = ['read', 'write', 'admin'] as const;
@@ -76,4 +76,4 @@ export const ApiKeyQuery = strict({
 });
 export type ApiKeyQuery = Static<typeof ApiKeyQuery>;
 
-export const ApiKeyList = listOf(ApiKey, 'ApiKeyList');
+export const ApiKeyList = listSchema(ApiKey, 'ApiKeyList');

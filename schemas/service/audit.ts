@@ -6,12 +6,12 @@ import {
   oneOf,
   readOnly,
   ref,
+  storedTime,
   strict,
   string,
-  Time,
   text,
 } from '#schemas/parts/common.ts';
-import { logOf, logParameters, only } from '#schemas/parts/lists.ts';
+import { logParameters, logSchema, only } from '#schemas/parts/lists.ts';
 import { changeActions, longestRecordId } from './change.ts';
 import { SubscriptionItem } from './subscription.ts';
 
@@ -27,7 +27,7 @@ const action = Type.Unsafe<AuditAction>(
 const StateChange = strict({
   event: string('The id of the webhook event that changed the state.', exampleId),
   eventId: nullableText("The provider's id of that event.", 'evt_3MtwBwLkdIwHu7ix28a3tqPa'),
-  occurredAt: Time(
+  occurredAt: storedTime(
     'When that event happened, as the provider says; its arrival if the provider does not say.',
   ),
   from: nullableText('The state of the customer before; null if there was none.', 'past_due'),
@@ -51,7 +51,7 @@ const details = Type.Unsafe<Static<typeof StateChange> | Static<typeof ByPerson>
 export const AuditEntry = strict(
   {
     id: readOnly.id,
-    createdAt: Time('When it was done.'),
+    createdAt: storedTime('When it was done.'),
     action,
     recordId: string('The id of the record; for a subscription `<provider>:<customer>`.', exampleId),
     changed: Type.Array(Type.String(), {
@@ -93,4 +93,4 @@ export const auditQuery = (names: string[]) => {
   });
 };
 
-export const AuditList = logOf(AuditEntry, 'AuditList');
+export const AuditList = logSchema(AuditEntry, 'AuditList');

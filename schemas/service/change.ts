@@ -1,5 +1,5 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox';
-import { exampleId, integer, oneOf, ref, strict, string, Time, text } from '#schemas/parts/common.ts';
+import { exampleId, integer, oneOf, ref, storedTime, strict, string, text } from '#schemas/parts/common.ts';
 import { longestCustomer } from './subscription.ts';
 
 /** The longest id in the audit log: the one of a subscription. */
@@ -7,7 +7,7 @@ export const longestRecordId = 64 + 1 + longestCustomer;
 export const changeActions = ['create', 'change', 'delete'] as const;
 
 /** A committed change of a record of one of these resources. */
-export const changeOf = (resources: { name: string; contract: { record: TObject } }[]) =>
+export const changeSchema = (resources: { name: string; contract: { record: TObject } }[]) =>
   strict(
     {
       resource: oneOf(
@@ -21,7 +21,7 @@ export const changeOf = (resources: { name: string; contract: { record: TObject 
         description: 'The names of the members that were changed; empty for a creation and a deletion.',
         examples: [['name']],
       }),
-      at: Time('When it was changed.'),
+      at: storedTime('When it was changed.'),
       record: Type.Unsafe({
         anyOf: [...resources.map(({ contract }) => ref(contract.record)), { type: 'null' }],
         description: 'The record as it is now, which may be newer than `version`; null when it is gone.',

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
-import { strict, Time, text } from '#schemas/parts/common.ts';
-import { logOf, logParameters } from '#schemas/parts/lists.ts';
+import { storedTime, strict, text } from '#schemas/parts/common.ts';
+import { logParameters, logSchema } from '#schemas/parts/lists.ts';
 
 const members = {
   issuer: text(
@@ -13,7 +13,7 @@ const members = {
 };
 
 export const Identity = strict(
-  { ...members, createdAt: Time('When it was linked to the user.') },
+  { ...members, createdAt: storedTime('When it was linked to the user.') },
   { $id: 'Identity', description: 'Tokens with this issuer and subject stand for the user.' },
 );
 export type Identity = Static<typeof Identity>;
@@ -27,4 +27,4 @@ export type IdentityName = Static<typeof IdentityName>;
 /** The same as a query, which has no name of its own in the document. */
 export const IdentityChoice = strict(members);
 export const IdentityQuery = strict(logParameters);
-export const IdentityList = logOf(Identity, 'IdentityList');
+export const IdentityList = logSchema(Identity, 'IdentityList');

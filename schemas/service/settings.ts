@@ -11,7 +11,7 @@ export const optional = (description: string, options: StringOptions = {}) =>
   Type.Optional(Type.String({ ...options, description }));
 export const secret = (description: string, options: StringOptions = {}) =>
   optional(description, { secret: true, ...options });
-export const oneOf = <const T extends string>(values: T[], value: T | undefined, description: string) =>
+export const choice = <const T extends string>(values: T[], value: T | undefined, description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: values, ...(value && { default: value }), description });
 
 const begins = (pattern: string, words: string) => ({ pattern, patternMessage: `must start with ${words}` });
@@ -22,7 +22,7 @@ const redis = begins('^rediss?://', 'redis:// or rediss://');
 /** The settings of the service, in reading order. */
 export const serviceSettings = {
   NODE_ENV: Type.Optional(
-    oneOf(
+    choice(
       ['development', 'production', 'test'],
       undefined,
       '`production` refuses to start until `AUTH_MODE` is set; with the others, an event can be made to fail: see docs/webhooks.md.',
@@ -39,19 +39,19 @@ export const serviceSettings = {
     4,
     'Connections to PostgreSQL for writes, half as many for reads, and one for reads that take long. Fewer cost less.',
   ),
-  DATABASE_POOLER: oneOf(
+  DATABASE_POOLER: choice(
     ['none', 'transaction'],
     'none',
     '`transaction` if the URL leads to PgBouncer in transaction mode, which must then set time limits: see docs/running-many.md.',
   ),
   DATA_DIR: text('./data', 'The folder of the embedded database.', { minLength: 1 }),
-  LOG_LEVEL: oneOf(
+  LOG_LEVEL: choice(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     'info',
     'The least severe level that is logged.',
   ),
   AUTH_MODE: Type.Optional(
-    oneOf(
+    choice(
       ['open', 'required'],
       undefined,
       '`open` lets anyone call. `required` demands an API key or a token.',
@@ -87,12 +87,12 @@ export const serviceSettings = {
     30,
     'Days after which processed, ignored and dismissed events are deleted. Failed and dead events are kept.',
   ),
-  WORKER: oneOf(
+  WORKER: choice(
     ['inside', 'apart'],
     'inside',
     'Where events are processed: `inside` this process, or `apart`, in `npm run worker`.',
   ),
-  GRAPHQL_INTROSPECTION: oneOf(
+  GRAPHQL_INTROSPECTION: choice(
     ['on', 'off'],
     'on',
     '`off` hides the GraphQL schema and turns off the browser tool.',

@@ -5,11 +5,11 @@ import {
   nullableTime,
   oneOf,
   readOnly,
+  storedTime,
   strict,
-  Time,
   text,
 } from '#schemas/parts/common.ts';
-import { listOf, listParameters, only } from '#schemas/parts/lists.ts';
+import { listParameters, listSchema, only } from '#schemas/parts/lists.ts';
 
 /** In Stripe's words, the best first: a customer with several subscriptions has the best of their states. */
 export const subscriptionStatuses = [
@@ -40,7 +40,7 @@ export const SubscriptionItem = strict(
       'sub_1MowQVLkdIwHu7ixeRlqHVzs',
     ),
     status: oneOf(subscriptionStatuses, 'The state of this subscription.', 'active'),
-    statusAt: Time(
+    statusAt: storedTime(
       'When the latest event with this state happened. An event that repeats the state is no new version.',
     ),
     currentPeriodEnd: nullableTime('Until when it is paid; null if the provider has not said.'),
@@ -97,4 +97,4 @@ export const SubscriptionQuery = strict({
 });
 export type SubscriptionQuery = Static<typeof SubscriptionQuery>;
 
-export const SubscriptionList = listOf(Subscription, 'SubscriptionList');
+export const SubscriptionList = listSchema(Subscription, 'SubscriptionList');

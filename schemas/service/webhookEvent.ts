@@ -9,7 +9,7 @@ import {
   strict,
   string,
 } from '#schemas/parts/common.ts';
-import { logOf, logParameters, only } from '#schemas/parts/lists.ts';
+import { logParameters, logSchema, only } from '#schemas/parts/lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /**
@@ -100,7 +100,7 @@ export const EventQuery = strict({
 });
 export type EventQuery = Static<typeof EventQuery>;
 
-const choiceOf = <T extends EventStatus>(states: readonly T[]) => ({
+const statusFilter = <T extends EventStatus>(states: readonly T[]) => ({
   ...filters,
   status: Type.Optional(
     oneOf(states, 'Only events in this state; if absent, the `failed` and the `dead` ones.', 'dead' as T),
@@ -110,13 +110,13 @@ const choiceOf = <T extends EventStatus>(states: readonly T[]) => ({
   ),
 });
 
-export const ReplayFilter = strict(choiceOf(replayable), {
+export const ReplayFilter = strict(statusFilter(replayable), {
   $id: 'ReplayFilter',
   description: 'The events to process again.',
 });
 export type ReplayFilter = Static<typeof ReplayFilter>;
 
-export const DismissFilter = strict(choiceOf(dismissible), {
+export const DismissFilter = strict(statusFilter(dismissible), {
   $id: 'DismissFilter',
   description: 'The events to put away.',
 });
@@ -140,7 +140,7 @@ export const Dismissed = strict(
 );
 export type Dismissed = Static<typeof Dismissed>;
 
-export const WebhookEventList = logOf(WebhookEvent, 'WebhookEventList');
+export const WebhookEventList = logSchema(WebhookEvent, 'WebhookEventList');
 
 export const Backlog = strict(
   {

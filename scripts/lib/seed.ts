@@ -92,7 +92,7 @@ function identityOf({ plural }: AnyResource, number: number) {
 const chanceOf = (text: string) => Number.parseInt(hash('sha256', text).slice(0, 8), 16) / 2 ** 32;
 
 /** What arguments such as `users=100` ask for: these lists and those that they belong to, or all of them. */
-export function amountsOf(resources: AnyResource[], given: string[]): Amounts {
+export function readAmounts(resources: AnyResource[], given: string[]): Amounts {
   const named = new Map<AnyResource, number>();
   for (const text of given) {
     const [name = '', amount = ''] = text.split('=');
@@ -105,8 +105,8 @@ export function amountsOf(resources: AnyResource[], given: string[]): Amounts {
       throw new UsageError(`${name} must be a whole number up to ${most.toLocaleString('en')}`);
     named.set(resource, Number(amount));
   }
-  const amountOf = (resource: AnyResource) =>
+  const usualAmount = (resource: AnyResource) =>
     named.get(resource) ?? (resource.parentRelations.length > 0 ? 200_000 : 10_000);
   const filled = parentsFirst(named.size > 0 ? [...named.keys()] : resources);
-  return Object.fromEntries(filled.map(resource => [resource.plural, amountOf(resource)]));
+  return Object.fromEntries(filled.map(resource => [resource.plural, usualAmount(resource)]));
 }

@@ -4,11 +4,11 @@ import type { Context } from './context.ts';
 
 /** What a caller needs. Where `own` is enough, src/access/ownership.ts judges each record. */
 export type Need = Scope | 'read or own' | 'write or own';
-export const scopesOf = (needed: Need) => needed.split(' or ') as [Scope, ...Scope[]];
+export const scopesIn = (needed: Need) => needed.split(' or ') as [Scope, ...Scope[]];
 
 /** The one access rule. Every service function calls it first. */
 export function need({ actor }: Pick<Context, 'actor'>, needed: Need): void {
-  const scopes = scopesOf(needed);
+  const scopes = scopesIn(needed);
   if (scopes.some(scope => actor.scopes.includes(scope))) return;
   throw actor.kind === 'nobody' ? missingCredentials() : missingScope(scopes[0]);
 }

@@ -6,8 +6,8 @@ import { explain } from '#src/database/databaseErrors.ts';
 import { watchService } from '#src/database/watch.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Followed } from './followed.ts';
-import { longest, type Page, readPage } from './pages.ts';
-import { keyOf, type Position, positionGone } from './position.ts';
+import { type ChangePage, longest, readPage } from './pages.ts';
+import { type ChangePosition, positionGone, positionKey } from './position.ts';
 
 interface FeedDependencies {
   database: Database;
@@ -23,7 +23,7 @@ const day = 86_400_000;
 const keptPages = 50;
 
 /** What does the work of a reader when it is the turn of its account. */
-export type OnDear = (work: (db: Connection) => Promise<Page>) => Promise<Page>;
+export type OnDear = (work: (db: Connection) => Promise<ChangePage>) => Promise<ChangePage>;
 
 export type Feed = ReturnType<typeof makeFeed>;
 
@@ -36,8 +36,8 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
   /** What wakes each. */
   const readers = new Set<() => void>();
   /** The newest pages by the position before them. A reader that is further behind reads its own. */
-  const pages = new Map<string, Page>();
-  let newest: Position | undefined;
+  const pages = new Map<string, ChangePage>();
+  let newest: ChangePosition | undefined;
   let stop = () => {};
   let looking: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -108,30 +108,30 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     newest = page.to;
     if (page.isCut) lookSoon();
     if (!from || page.changes.length === 0) return;
-    setBounded(pages, keyOf(from), page, keptPages);
+    setBounded(pages, positionKey(from), page, keptPages);
     for (const wake of readers) wake();
     if (page.to.until && !page.isCut) await lookNow();
   }
 
   /** The newest position; that of a reader who has read everything. */
-  function position(): Position {
+  function position(): ChangePosition {
     if (!newest) throw positionGone();
     return newest;
   }
 
-  const isNewest = (from: Position): boolean => keyOf(from) === keyOf(position());
+  const isNewest = (from: ChangePosition): boolean => positionKey(from) === positionKey(position());
 
   /** The same position; with the time of now for who has read everything. */
-  const current = (from: Position): Position => (isNewest(from) ? position() : from);
+  const current = (from: ChangePosition): ChangePosition => (isNewest(from) ? position() : from);
 
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
   async function pageAfter(
-    from: Position,
+    from: ChangePosition,
     onDear: OnDear,
-  ): Promise<(Page & { isKept: boolean }) | undefined> {
-    const key = keyOf(from);
+  ): Promise<(ChangePage & { isKept: boolean }) | undefined> {
+    const key = positionKey(from);
     const { seen, until } = position();
-    if (key === keyOf(position())) return undefined;
+    if (key === positionKey(position())) return undefined;
     const kept = pages.get(key);
     if (kept) return { ...kept, isKept: true };
     // The next changes may have been trimmed.
@@ -140,7 +140,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     const page = await onDear(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
     if (page.isCut) lookSoon();
     // It is ahead of the feed, which reads the same pages.
-    return keyOf(page.to) === key ? undefined : { ...page, isKept: false };
+    return positionKey(page.to) === key ? undefined : { ...page, isKept: false };
   }
   return { followed, join, look, position, isNewest, current, pageAfter };
 }

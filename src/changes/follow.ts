@@ -1,12 +1,12 @@
 import type { Side } from '#drizzle/tables/service/auditLog.ts';
 import type { Context } from '#src/access/context.ts';
-import { need, scopesOf } from '#src/access/need.ts';
+import { need, scopesIn } from '#src/access/need.ts';
 import { visible } from '#src/access/ownership.ts';
 import { databaseFailure, explain } from '#src/database/databaseErrors.ts';
 import type { Feed, OnDear } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';
-import { badPosition, readPosition, type SentPosition, textOf } from './position.ts';
+import { badPosition, positionText, readPosition, type SentPosition } from './position.ts';
 
 /** Which changes somebody wants. */
 export interface Choice {
@@ -51,7 +51,7 @@ export async function* follow(
   const { caller, onDear, signal } = follower;
   const { resources } = choice;
   need(caller(), (resources.length === 1 && resources[0]?.scope) || 'read or own');
-  const shown = viewOf(caller, choice);
+  const shown = makeView(caller, choice);
   let woken = Promise.withResolvers<void>();
   let isDue = false;
   /** Whether everything had been read once. */
@@ -76,7 +76,7 @@ export async function* follow(
     let page = await pageAfter().catch(error => {
       throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
     });
-    yield { changes: [], position: textOf(position) };
+    yield { changes: [], position: positionText(position) };
     for (; !signal.aborted; page = await pageAfter().catch(waitUnlessFinal)) {
       let changes: Change[] = [];
       if (page) {
@@ -93,7 +93,7 @@ export async function* follow(
       }
       if (changes.length === 0 && !isDue) continue;
       isDue = false;
-      yield { changes, position: textOf(position) };
+      yield { changes, position: positionText(position) };
     }
   } finally {
     clearInterval(timer);
@@ -102,7 +102,7 @@ export async function* follow(
 }
 
 /** The function that returns a change as the caller may see it, or nothing. */
-function viewOf(callerNow: () => Caller, { resources, id, filters }: Choice) {
+function makeView(callerNow: () => Caller, { resources, id, filters }: Choice) {
   const membersOf = new Map(
     resources.map(({ name, parents }) => [
       name,
@@ -113,7 +113,7 @@ function viewOf(callerNow: () => Caller, { resources, id, filters }: Choice) {
     const resource = resources.find(({ name }) => name === change.resource);
     if (!resource || (id !== undefined && id !== change.id)) return [];
     const caller = callerNow();
-    if (!scopesOf(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
+    if (!scopesIn(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
     const isSeen = (side: Side) =>
       (membersOf.get(resource.name) ?? []).every(([name, value]) => side[name] === value) &&
       visible(caller, resource, side);

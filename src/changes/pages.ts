@@ -6,7 +6,7 @@ import { lowestId } from '#src/core/ids.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { type Row, rowsOf, statement, unknown } from '#src/database/statements/statement.ts';
 import type { Followed } from './followed.ts';
-import { type Position, positionGone, textOf } from './position.ts';
+import { type ChangePosition, positionGone, positionText } from './position.ts';
 
 /** A committed change of a record. */
 export interface Change {
@@ -25,9 +25,9 @@ export interface Change {
   position: string;
 }
 
-export interface Page {
+export interface ChangePage {
   changes: Change[];
-  to: Position;
+  to: ChangePosition;
   /** Whether the record of the next change does not show yet: it is to be read again soon. */
   isCut?: boolean;
 }
@@ -90,9 +90,9 @@ const readEntries = statement(columns, (builder, columns) =>
 export async function readPage(
   context: Context,
   followed: Followed[],
-  from?: Position,
+  from?: ChangePosition,
   upTo: string | null = null,
-): Promise<Page> {
+): Promise<ChangePage> {
   need(context, 'read');
   const { db, now } = context;
   const { seen = null, until } = from ?? {};
@@ -103,14 +103,16 @@ export async function readPage(
   if (!seen || next.after === null) return { changes: [], to: { time, seen: upTo ?? seen ?? next.seen } };
   const entries = await readEntries(db, { seen, until: next.seen, after: next.after, lowest });
   const isLast = entries.length <= pageSize;
-  const positionAt = (i: number): Position =>
+  const positionAt = (i: number): ChangePosition =>
     isLast && i === entries.length - 1
       ? { time, seen: next.seen }
       : { time: from?.time ?? time, seen, until: { seen: next.seen, after: entries[i]?.number ?? 0 } };
-  const changes = entries.slice(0, pageSize).map((entry, i) => changeOf(entry, textOf(positionAt(i))));
+  const changes = entries
+    .slice(0, pageSize)
+    .map((entry, i) => changeFromEntry(entry, positionText(positionAt(i))));
   const late = await addRecords(context, followed, changes);
   if (late < 0) return { changes, to: positionAt(changes.length - 1) };
-  const to = late > 0 ? positionAt(late - 1) : (from as Position);
+  const to = late > 0 ? positionAt(late - 1) : (from as ChangePosition);
   return { changes: changes.slice(0, late), to, isCut: true };
 }
 
@@ -124,7 +126,7 @@ async function nextSnapshot(
   return { seen: String(later), after: first === null ? null : Number(first) - 1 };
 }
 
-function changeOf(
+function changeFromEntry(
   { action: name, recordId: id, version, changed, createdAt: at, sides }: Row<typeof columns>,
   position: string,
 ): Change {

@@ -2,7 +2,7 @@ import type { Violation } from '#schemas/parts/error.ts';
 import { AppError, invalid, refusal } from '#src/core/errors.ts';
 
 /** How far somebody has read the changes of records. */
-export interface Position {
+export interface ChangePosition {
   /** Milliseconds. When this was all there was. */
   time: number;
   /** A snapshot of the database: what it sees was read, and what it does not see is new. */
@@ -12,11 +12,11 @@ export interface Position {
 }
 
 /** Clients send it back as it is. */
-export const textOf = ({ time, seen, until }: Position): string =>
+export const positionText = ({ time, seen, until }: ChangePosition): string =>
   [time, seen, ...(until ? [until.seen, until.after] : [])].join('.');
 
 /** The same for all times of a position. */
-export const keyOf = (position: Position) => textOf({ ...position, time: 0 });
+export const positionKey = (position: ChangePosition) => positionText({ ...position, time: 0 });
 
 const snapshot = '\\d{1,19}:\\d{1,19}:(?:\\d{1,19}(?:,\\d{1,19})*)?';
 const shape = new RegExp(`^(\\d{1,15})\\.(${snapshot})(?:\\.(${snapshot})\\.(\\d{1,15}))?$`);
@@ -26,7 +26,7 @@ export interface SentPosition extends Pick<Violation, 'in' | 'path'> {
   text: string | undefined;
 }
 
-export function readPosition(sent: SentPosition): Position {
+export function readPosition(sent: SentPosition): ChangePosition {
   const [match, time, seen = '', later, after] = shape.exec(sent.text ?? '') ?? [];
   if (!match) throw badPosition(sent);
   return { time: Number(time), seen, ...(later && { until: { seen: later, after: Number(after) } }) };

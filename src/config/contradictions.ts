@@ -1,7 +1,7 @@
 import type { Settings } from '#schemas/settings.ts';
 import { readProviders } from './providers.ts';
 import { trustedProxies } from './trustedProxies.ts';
-import { isOrigin, isSecureUrl, isUsableUrl, listOf } from './urls.ts';
+import { isOrigin, isSecureUrl, isUsableUrl, splitList } from './urls.ts';
 
 /**
  * Everything that is wrong with settings which are valid one by one. No message repeats a URL: it may hold a
@@ -15,7 +15,7 @@ export const contradictions = (settings: Settings): string[] => [
 ];
 
 function* httpProblems({ TRUST_PROXY, METRICS_PORT, PORT, CORS_ORIGINS }: Settings): Generator<string> {
-  const origins = listOf(CORS_ORIGINS);
+  const origins = splitList(CORS_ORIGINS);
   for (const origin of origins)
     if (origin !== '*' && !isOrigin(origin))
       yield `CORS_ORIGINS has ${JSON.stringify(origin)}, which is no origin such as https://example.com`;

@@ -21,7 +21,7 @@ const nameRule = '1 to 64 lower-case letters, digits, hyphens and underscores';
 export function readProviders(text = '{}') {
   const providers = new Map<string, Provider>();
   const problems: string[] = [];
-  for (const [index, [name, value]] of entriesOf(text, problems).entries()) {
+  for (const [index, [name, value]] of readEntries(text, problems).entries()) {
     // Not by its name, which may be a secret that was swapped with the name: those are longer, or have capitals.
     const entry = `entry ${index + 1}`;
     const shown = validName.test(name) && name.length < 24 ? name : entry;
@@ -36,7 +36,7 @@ export function readProviders(text = '{}') {
       problems.push(...violations.map(({ path, message }) => `${shown}${path} ${message}`));
       continue;
     }
-    const preset = presetOf(name, settings);
+    const preset = presetName(name, settings);
     if (!isPreset(preset)) {
       problems.push(`${shown}/preset must be one of ${Object.keys(presets).join(', ')}`);
       continue;
@@ -47,16 +47,16 @@ export function readProviders(text = '{}') {
     const isStandard = provider.scheme === 'standard';
     if (isStandard && !provider.secrets.every(secret => standardSecret.test(secret)))
       problems.push(`${shown}/secrets must be base64 of at least 16 bytes, after \`whsec_\``);
-    const bytesOf = (secret: string) =>
+    const secretBytes = (secret: string) =>
       isStandard ? Buffer.from(secret.replace(/^whsec_/, ''), 'base64') : Buffer.from(secret);
-    const keys = provider.secrets.map(secret => createSecretKey(bytesOf(secret)));
+    const keys = provider.secrets.map(secret => createSecretKey(secretBytes(secret)));
     providers.set(name, { ...provider, keys });
   }
   return { providers, problems: problems.map(problem => `WEBHOOK_SECRETS: ${problem}`) };
 }
 
 /** Settings that name a scheme describe the provider themselves: their name then says nothing. */
-function presetOf(name: string, { preset, scheme }: ProviderSettings): string {
+function presetName(name: string, { preset, scheme }: ProviderSettings): string {
   if (preset !== undefined) return preset;
   if (scheme === undefined && isPreset(name)) return name;
   return scheme === 'standard' ? 'standard' : 'stripe';
@@ -65,7 +65,7 @@ function presetOf(name: string, { preset, scheme }: ProviderSettings): string {
 /** Anything else may decode to an empty key, with which anyone can sign. */
 const standardSecret = /^(whsec_)?[A-Za-z0-9+/]{22,}={0,2}$/;
 
-function entriesOf(text: string, problems: string[]): [string, unknown][] {
+function readEntries(text: string, problems: string[]): [string, unknown][] {
   try {
     const parsed: unknown = JSON.parse(text);
     if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed))

@@ -1,5 +1,5 @@
 /** The entries of a list with commas. */
-export const listOf = (text: string) =>
+export const splitList = (text: string) =>
   text
     .trim()
     .split(/\s*,\s*/)

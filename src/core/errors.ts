@@ -4,7 +4,7 @@ import type { Violation } from '#schemas/parts/error.ts';
  * Every error code that a client can get, with its HTTP status. 401: we do not know the caller. 403: we do, and they
  * may not.
  */
-export const statusOf = {
+export const statusByCode = {
   invalid: 400,
   bad_request: 400,
   unauthenticated: 401,
@@ -25,7 +25,7 @@ export const statusOf = {
   internal: 500,
   unavailable: 503,
 } as const;
-export type ErrorCode = keyof typeof statusOf;
+export type ErrorCode = keyof typeof statusByCode;
 
 export type Details = Violation[] | ({ code: string } & Record<string, unknown>);
 
@@ -41,7 +41,7 @@ export class AppError extends Error {
 }
 
 /** The code of an error, or of what caused it: one of ours, of the database or of the system. */
-export function codeOf(error: unknown): string | undefined {
+export function systemCode(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ('code' in cause && typeof cause.code === 'string') return cause.code;
   return undefined;

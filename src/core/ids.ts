@@ -12,12 +12,12 @@ export function newId(milliseconds: number): string {
   counter = milliseconds > last ? 0 : counter + 1;
   last = Math.max(last, milliseconds);
   if (counter > 0xfff) [last, counter] = [last + 1, 0];
-  const time = hexOf(last);
+  const time = toHex(last);
   const count = counter.toString(16).padStart(3, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${randomUUID().slice(19)}`;
 }
 
-const hexOf = (milliseconds: number) => milliseconds.toString(16).padStart(12, '0');
+const toHex = (milliseconds: number) => milliseconds.toString(16).padStart(12, '0');
 
 const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
@@ -25,7 +25,7 @@ export const isId = (text: string) => shape.test(text);
 /**
  * The time in an id, for `createdAt`: time filters compare ids, and it can be later than the time passed to `newId`.
  */
-export const timeOf = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+export const timeInId = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
 /** Bounds below and above every id: RFC 9562 reserves both, so neither is one. */
 export const [firstId, lastId] = [
@@ -36,13 +36,13 @@ export const [firstId, lastId] = [
 /** A bound: below every id created at this time or later, above every earlier one, and never an id itself. */
 export function lowestId(time: Date): string {
   // No id has a time before 1970.
-  const hex = hexOf(Math.max(0, time.getTime()));
+  const hex = toHex(Math.max(0, time.getTime()));
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 /** What the service itself gives to a new record: one time, because time filters compare ids. */
 export function newRecord({ now }: { now: () => Date }) {
   const id = newId(now().getTime());
-  const createdAt = timeOf(id).toISOString();
+  const createdAt = timeInId(id).toISOString();
   return { id, version: 1, createdAt, updatedAt: createdAt };
 }

@@ -47,4 +47,4 @@ export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.
 export const withArticle = (noun: string) => `${/^([aeio]|u(?!s|ni))/i.test(noun) ? 'an' : 'a'} ${noun}`;
 
 /** The words of a name: `lineItem` is a line item. */
-export const wordsOf = (name: string) => name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
+export const toWords = (name: string) => name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();

@@ -62,12 +62,12 @@ export function compileCheck(schema: TSchema, part: Violation['in']) {
 function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
   const listed = errors
     .slice(0, maxViolations)
-    .map(error => ({ in: part, path: pathOf(error), message: messageOf(error, part) }));
+    .map(error => ({ in: part, path: violationPath(error), message: violationMessage(error, part) }));
   const more = errors.length - listed.length;
   return more > 0 ? [...listed, { in: part, path: '', message: `and ${more} more` }] : listed;
 }
 
-function pathOf({ instancePath, params }: ErrorObject): string {
+function violationPath({ instancePath, params }: ErrorObject): string {
   const member = params.additionalProperty ?? params.missingProperty;
   return typeof member === 'string' ? `${instancePath}/${pointerPart(member)}` : instancePath;
 }
@@ -84,7 +84,7 @@ const patternMessages: Record<string, string> = {
 };
 
 /** What is wrong, in words that say how to fix it. */
-function messageOf(error: ErrorObject, part: Violation['in']): string {
+function violationMessage(error: ErrorObject, part: Violation['in']): string {
   const { keyword, params, parentSchema = {}, message = 'is not valid', data } = error;
   const rules = parentSchema as Rules;
   switch (keyword) {

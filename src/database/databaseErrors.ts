@@ -72,7 +72,7 @@ export function explain(error: unknown): AppError {
 const insecure = /CERT|_TLS_|_SSL_|LEAF_SIGNATURE/;
 
 /** What the operator should read, in one line; undefined for a bug, which needs its stack. */
-export function reasonOf(error: unknown): string | undefined {
+export function operatorReason(error: unknown): string | undefined {
   if (error instanceof OperatorError) return error.message;
   if (error instanceof AppError) return [error.message, ...violationsOf(error)].join(' ');
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -89,7 +89,7 @@ export function reasonOf(error: unknown): string | undefined {
 
 /** What the log has about a failure: its reason in words, or the stack of a bug. */
 export function reasonForLog(error: unknown): { reason: string } | { err: unknown } {
-  const reason = reasonOf(error);
+  const reason = operatorReason(error);
   return reason === undefined ? { err: error } : { reason };
 }
 

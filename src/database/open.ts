@@ -21,9 +21,9 @@ export async function openDatabase(settings: Settings, log: Log): Promise<Databa
 async function openBackend(settings: Settings, log: Log): Promise<Database> {
   const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   if (url === undefined) return (await import('./embedded/embedded.ts')).openEmbedded({ folder }, log);
-  const [{ openPostgres }, { serverOf }] = await Promise.all([
+  const [{ openPostgres }, { serverFrom }] = await Promise.all([
     import('./postgres/postgres.ts'),
     import('./postgres/client.ts'),
   ]);
-  return openPostgres(serverOf(settings), log);
+  return openPostgres(serverFrom(settings), log);
 }

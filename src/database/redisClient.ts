@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { OperatorError } from '#src/core/errors.ts';
-import { reasonOf } from './databaseErrors.ts';
+import { operatorReason } from './databaseErrors.ts';
 
 /** Fails fast: a request must wait neither for a connection that is down nor for one that hangs. */
 const failFastOptions = {
@@ -27,7 +27,8 @@ export function connectRedis<R extends Redis>(
 ) {
   const redis = new Redis(url, { ...failFastOptions, ...options }) as R;
   /** What Redis or its client says is a reason, not a bug with a stack. */
-  const failed = (error: Error) => onFailure(reasonOf(error) ? error : new OperatorError(error.message));
+  const failed = (error: Error) =>
+    onFailure(operatorReason(error) ? error : new OperatorError(error.message));
   redis.on('error', failed);
   // A Redis that restarts has lost what it stored, and may be back before the next command.
   redis.on('close', () => failed(new Error('The connection was closed.')));

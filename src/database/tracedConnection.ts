@@ -11,7 +11,7 @@ export function withSpans(connection: Connection): Connection {
       // The text has placeholders for the values, not the values.
       const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
       const options = { kind: SpanKind.CLIENT, attributes };
-      return inChildSpan(spanNameOf(text), options, () => connection.rows(text, params));
+      return inChildSpan(spanName(text), options, () => connection.rows(text, params));
     },
     transaction: work =>
       inChildSpan('transaction', {}, () => connection.transaction(inside => work(withSpans(inside)))),
@@ -19,7 +19,7 @@ export function withSpans(connection: Connection): Connection {
 }
 
 /** What a statement does first, and to which table: `insert webhook_events`. Functions are not tables. */
-function spanNameOf(text: string): string {
+function spanName(text: string): string {
   const match = /\b(insert into|update|delete from|from)\s+"?([\w.]+)"?(?![\w.(])/i.exec(text);
   if (!match) return text.trimStart().split(/\s/, 1)[0] || 'statement';
   const [, words = '', table = ''] = match;

@@ -1,7 +1,7 @@
 import { posts as table } from '#drizzle/tables/posts.ts';
 import { post as contract } from '#schemas/post.ts';
 import { removalOf } from '#src/records/deletions.ts';
-import { changesOf, creationOf } from '#src/records/records.ts';
+import { creationOf, updatesOf } from '#src/records/records.ts';
 import { type Operations, resourceOf } from '#src/records/resource.ts';
 import { user } from './users.ts';
 
@@ -14,6 +14,6 @@ export const post = resourceOf('posts', contract, table, {
 export const posts = {
   resource: post,
   create: creationOf(post),
-  ...changesOf(post),
+  ...updatesOf(post),
   remove: removalOf(post),
 } satisfies Operations;

@@ -2,7 +2,7 @@ import { users as table } from '#drizzle/tables/users.ts';
 import { user as contract } from '#schemas/user.ts';
 import { revokeKeysOf } from '#src/people/apiKeys.ts';
 import { removalOf } from '#src/records/deletions.ts';
-import { changesOf, creationOf } from '#src/records/records.ts';
+import { creationOf, updatesOf } from '#src/records/records.ts';
 import { type Operations, resourceOf } from '#src/records/resource.ts';
 
 export const user = resourceOf('users', contract, table, {
@@ -14,6 +14,6 @@ export const user = resourceOf('users', contract, table, {
 export const users = {
   resource: user,
   create: creationOf(user),
-  ...changesOf(user),
+  ...updatesOf(user),
   remove: removalOf(user),
 } satisfies Operations;

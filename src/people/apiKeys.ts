@@ -3,7 +3,7 @@ import { persons } from '#drizzle/persons.ts';
 import { apiKeys } from '#drizzle/tables/service/apiKeys.ts';
 import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '#schemas/service/apiKey.ts';
 import type { Context } from '#src/access/context.ts';
-import { makeToken, tokenHashOf } from '#src/access/credentials/apiKeyToken.ts';
+import { hashToken, makeToken } from '#src/access/credentials/apiKeyToken.ts';
 import { trustNothing } from '#src/access/credentials/trust.ts';
 import { need } from '#src/access/need.ts';
 import { type Condition, requireVersion } from '#src/core/conditions.ts';
@@ -50,7 +50,7 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
     await requireUser(inside, userId);
     await orm(inside.db)
       .insert(apiKeys)
-      .values({ ...record, secretHash: tokenHashOf(key) });
+      .values({ ...record, secretHash: hashToken(key) });
     await recordWrites(inside, 'key.create', [{ recordId: id }]);
   });
   return { ...record, key };

@@ -3,12 +3,12 @@ import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
 import type { AuditAction, AuditEntry } from '#schemas/service/audit.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
-import { lowestId, newId, newRecord, timeOf } from '#src/core/ids.ts';
+import { lowestId, newId, newRecord, timeInId } from '#src/core/ids.ts';
 import { deleteBatch } from '#src/database/statements/deleteBatch.ts';
 import { rowsOfTable } from '#src/database/statements/insertRows.ts';
 import { builder, rowsOf } from '#src/database/statements/statement.ts';
 import { PagedList } from './lists/pagedList.ts';
-import { type Sided, sideOf } from './relations.ts';
+import { makeSide, type Sided } from './relations.ts';
 import type { ResourceTable } from './resource.ts';
 
 /** What an entry says besides who, when and from where. */
@@ -21,11 +21,11 @@ export interface Write
 }
 type Entry = typeof auditLog.$inferInsert;
 
-function entryOf({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): Entry {
+function makeEntry({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): Entry {
   const id = newId(now().getTime());
   return {
     id,
-    createdAt: timeOf(id).toISOString(),
+    createdAt: timeInId(id).toISOString(),
     action,
     changed: [],
     actorKind: actor.kind as Entry['actorKind'],
@@ -47,7 +47,7 @@ const insertEntries = rowsOf(builder.insert(auditLog).select(rowsOfTable(auditLo
 /** Adds the entries of writes, in the transaction of the writes, under the locks of the records. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
-  const rows = writes.map(write => entryOf(context, action, write));
+  const rows = writes.map(write => makeEntry(context, action, write));
   await insertEntries(context.db, { $rows: JSON.stringify(rows) });
 }
 
@@ -58,7 +58,7 @@ type Recorded<T extends ResourceTable> = Sided & { table: T; name: string };
  * A function that inserts a new record and its audit entry in one statement, and returns the record. The entry is not
  * JSON, as those of other writes are: for one of them, reading JSON costs PostgreSQL a quarter of the whole.
  */
-export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
+export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) {
   const { name, table } = resource;
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
@@ -80,8 +80,8 @@ export function insertionOf<T extends ResourceTable>(resource: Recorded<T>) {
   return async (context: Context, members: Members): Promise<Members & NewRecord> => {
     // `registerMe` brings the id along, because the entry names the person.
     const record = { ...newRecord(context), ...members };
-    const write = { recordId: record.id, version: 1, sides: [sideOf(resource, record)] };
-    const { details, sides, ...plain } = entryOf(context, `${name}.create`, write);
+    const write = { recordId: record.id, version: 1, sides: [makeSide(resource, record)] };
+    const { details, sides, ...plain } = makeEntry(context, `${name}.create`, write);
     const entry = { ...plain, details: details && JSON.stringify(details), sides: JSON.stringify(sides) };
     const values: Record<string, unknown> = { ...record };
     for (const [placeholder, member] of ofEntry) values[placeholder] = entry[member];

@@ -1,20 +1,20 @@
 import { getTableColumns, getTableConfig, type PgColumn, type PgTable } from '#drizzle/orm.ts';
 import { maxCascade } from '#schemas/parts/contract.ts';
 import { conflict } from '#src/core/conflicts.ts';
-import { wordsOf } from '#src/core/text.ts';
+import { toWords } from '#src/core/text.ts';
 
 /**
  * The 409 of the unique index `<table>_<columns>_key`: `email_taken`, or `membership_exists` for members that are
  * unique together.
  */
-export function uniqueOf(noun: string, table: PgTable, members: string[]) {
+export function uniqueRule(noun: string, table: PgTable, members: string[]) {
   const columns = members.map(member => getTableColumns(table)[member]?.name);
   const [path = ''] = members.slice(-1);
   const isAlone = members.length === 1;
   const taken = conflict(isAlone ? `${columns}_taken` : `${noun.replaceAll(' ', '_')}_exists`, {
     summary: `Another record has the same ${members.map(member => `\`${member}\``).join(' and ')}`,
     // Resources with a member of the same name share the example of the document.
-    message: () => `Another record with this ${members.map(wordsOf).join(' and ')} exists.`,
+    message: () => `Another record with this ${members.map(toWords).join(' and ')} exists.`,
     example: { path: `/${path}` },
   });
   const { name: tableName, indexes } = getTableConfig(table);
@@ -26,7 +26,7 @@ export function uniqueOf(noun: string, table: PgTable, members: string[]) {
 }
 
 /** The foreign key `<table>_<column>_fkey` of the member with the id of a parent. */
-export function foreignKeyOf(table: PgTable, column: PgColumn): string {
+export function foreignKeyName(table: PgTable, column: PgColumn): string {
   const { name: tableName, foreignKeys } = getTableConfig(table);
   const name = `${tableName}_${column.name}_fkey`;
   // Under another name, the database would refuse an id of no parent with an error that clients get as a 500.

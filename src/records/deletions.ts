@@ -6,8 +6,8 @@ import { type Condition, requireVersion } from '#src/core/conditions.ts';
 import type { Conflict } from '#src/core/conflicts.ts';
 import { orm } from '#src/database/connection.ts';
 import { recordWrites } from './audit.ts';
-import { type Rule, withOwnRecord, writeScopeOf } from './records.ts';
-import { type Sided, sideOf } from './relations.ts';
+import { type Rule, withOwnRecord, writeScope } from './records.ts';
+import { makeSide, type Sided } from './relations.ts';
 import type { AnyResource, Contract, Relation, Resource, ResourceTable } from './resource.ts';
 
 /**
@@ -18,7 +18,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   { check, conflicts = [] }: Rule<[stored: T['$inferSelect']]> = {},
 ) {
-  const scope = writeScopeOf(resource);
+  const scope = writeScope(resource);
   async function remove(
     context: Context,
     id: string,
@@ -70,7 +70,7 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
     const isAllowed = cascade || relation.cascade === 'always';
     const ids = isAllowed ? await lockedIds(inside, child, ofParents) : [];
     if (!isAllowed || ids.length > maxCascade) {
-      const total = await countOf(inside, child, ofParents);
+      const total = await countMatching(inside, child, ofParents);
       const details = seesOnlyOwn(inside, child) ? {} : { [child.plural]: total };
       if (isAllowed) throw conflicts.tooMany({ ...details, maximum: maxCascade });
       if (total > 0) throw conflicts.hasChildren(details);
@@ -83,7 +83,11 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
   }
 }
 
-async function countOf({ db }: Context, { table }: AnyResource, matching: SQL | undefined): Promise<number> {
+async function countMatching(
+  { db }: Context,
+  { table }: AnyResource,
+  matching: SQL | undefined,
+): Promise<number> {
   const [row] = await orm(db).select({ total: count() }).from<PgTable>(table).where(matching);
   return row?.total ?? 0;
 }
@@ -122,7 +126,7 @@ async function removeFound(inside: Context, resource: Removable, ids: string[]):
   const writes = removed.map(record => ({
     recordId: record.id,
     version: record.version + 1,
-    sides: [sideOf(resource, record)],
+    sides: [makeSide(resource, record)],
   }));
   await recordWrites(inside, `${name}.delete`, writes);
   await onRemoval?.(inside, ids);

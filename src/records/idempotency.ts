@@ -36,7 +36,7 @@ export async function withIdempotencyKey(
   work: (inside: Context) => Promise<Answer>,
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write or own');
-  const hash = keyHashOf(context, request.key);
+  const hash = hashKey(context, request.key);
   async function attempt(inside: Context) {
     const isFirst = await take(inside, hash, request.fingerprint).catch(error => {
       throw isLockedOut(error) ? new LockedOut(hash) : error;
@@ -57,7 +57,7 @@ export async function withIdempotencyKey(
 }
 
 /** A caller never meets the keys of another. */
-const keyHashOf = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
+const hashKey = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
   createHash('sha256')
     .update(JSON.stringify([kind, issuer, id, key]))
     .digest('base64url');

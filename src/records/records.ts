@@ -15,8 +15,8 @@ import { capitalize } from '#src/core/text.ts';
 import { orm } from '#src/database/connection.ts';
 import { fewAtATime, type Lines, oneAtATime } from '#src/database/turns.ts';
 import { inTransaction, write } from '#src/database/write.ts';
-import { insertionOf, recordWrites } from './audit.ts';
-import { noParent, sideOf, writeRecord } from './relations.ts';
+import { insertWithEntry, recordWrites } from './audit.ts';
+import { makeSide, noParent, writeRecord } from './relations.ts';
 import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 type Lock = 'update' | 'no key update' | 'key share';
@@ -45,7 +45,7 @@ export interface Rule<Asked extends unknown[]> {
 }
 
 /** What callers need to change or delete records. */
-export const writeScopeOf = ({ owner }: Pick<Resource, 'owner'>): Need =>
+export const writeScope = ({ owner }: Pick<Resource, 'owner'>): Need =>
   owner === undefined ? 'write' : 'write or own';
 
 /**
@@ -59,7 +59,7 @@ export async function withOwnRecord<C extends Contract, T extends ResourceTable,
   lock: Lock,
   work: (inside: Context, stored: T['$inferSelect']) => Promise<R>,
 ): Promise<R> {
-  need(context, writeScopeOf(resource));
+  need(context, writeScope(resource));
   const { scopes } = context.actor;
   if (!scopes.includes('write')) requireOwner(context, resource, await resource.get(context, id));
   const locked = async (inside: Context) => {
@@ -77,9 +77,9 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
 ) {
   type Created = Static<C['record']> & { id: string; version: number };
   const { plural, unique, owner } = resource;
-  const scope = owner === 'id' ? 'write' : writeScopeOf(resource);
-  const insert = insertionOf(resource);
-  const defaults = defaultsOf(resource.contract);
+  const scope = owner === 'id' ? 'write' : writeScope(resource);
+  const insert = insertWithEntry(resource);
+  const defaults = memberDefaults(resource.contract);
   async function create(context: Context, input: Static<C['create']>): Promise<Created> {
     need(context, scope);
     const members = { ...defaults, ...asStored(resource.contract, input as object) };
@@ -118,7 +118,7 @@ async function requireVisibleParents(
 const takenIn = ({ unique }: Pick<Resource, 'unique'>) => unique.map(({ taken }) => taken);
 
 /** Two functions that change a record and return it: by a complete input, and by a merge patch (RFC 7396). */
-export const changesOf = <C extends Contract, T extends ResourceTable>(
+export const updatesOf = <C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
   rule: ChangeRule<T> = {},
 ) => ({
@@ -151,12 +151,12 @@ function changeBy<C extends Contract, T extends ResourceTable>(
       const update = orm(inside.db).update<PgTable>(table).set(written).where(eq(table.id, id));
       await writeRecord(resource, update);
       const result = { ...stored, ...written };
-      const sides = [sideOf(resource, stored), sideOf(resource, result)];
+      const sides = [makeSide(resource, stored), makeSide(resource, result)];
       const entry = { recordId: id, changed: Object.keys(changes), version: written.version, sides };
       await recordWrites(inside, `${name}.change`, [entry]);
       return result;
     });
-  const scope = writeScopeOf(resource);
+  const scope = writeScope(resource);
   return Object.assign(change, { scope, conflicts: () => [...takenIn(resource), ...conflicts, stale] });
 }
 
@@ -202,7 +202,7 @@ function asStored({ record }: Contract, input: object): Record<string, unknown> 
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, read(name, value)]));
 }
 
-const defaultsOf = ({ create }: Contract) =>
+const memberDefaults = ({ create }: Contract) =>
   Object.fromEntries(
     Object.entries(create.properties).flatMap(([name, member]) =>
       'default' in member ? [[name, member.default]] : [],

@@ -3,11 +3,11 @@ import { invalid } from '#src/core/errors.ts';
 import { databaseFailure } from '#src/database/databaseErrors.ts';
 import type { AnyResource } from './resource.ts';
 
-/** What `sideOf` needs to know of a resource. */
+/** What `makeSide` needs to know of a resource. */
 export type Sided = Pick<AnyResource, 'owner' | 'counted' | 'parentRelations'>;
 
 /** The members of a record by which its changes are chosen: whose it is, its parents, and those with few values. */
-export function sideOf({ owner, counted, parentRelations }: Sided, record: object): Side {
+export function makeSide({ owner, counted, parentRelations }: Sided, record: object): Side {
   const members = [owner ?? [], counted, parentRelations.map(({ member }) => member)].flat();
   return Object.fromEntries(members.map(member => [member, record[member as keyof object]]));
 }

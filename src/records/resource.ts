@@ -7,9 +7,9 @@ import { visible } from '#src/access/ownership.ts';
 import type { Condition } from '#src/core/conditions.ts';
 import type { Conflict } from '#src/core/conflicts.ts';
 import { orNotFound } from '#src/core/errors.ts';
-import { capitalize, wordsOf } from '#src/core/text.ts';
+import { capitalize, toWords } from '#src/core/text.ts';
 import { type RecordTable, recordById } from '#src/database/statements/recordById.ts';
-import { conflictsOfDeletion, foreignKeyOf, uniqueOf } from './constraints.ts';
+import { conflictsOfDeletion, foreignKeyName, uniqueRule } from './constraints.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 
@@ -130,21 +130,25 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   }
   const { $id: title = '' } = contract.record;
   const name = title.replace(/^./, first => first.toLowerCase());
-  const [noun, nouns] = [wordsOf(name), wordsOf(plural)];
+  const [noun, nouns] = [toWords(name), toWords(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
-  const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
+  const columnOfMember = (member: string) => columns[member] ?? columns[`${member}Id`];
   const isEmail = (member: string) => contract.record.properties[member]?.format === 'email';
   const filterBy = (member: string) =>
     isEmail(member)
-      ? { indexed: folded(columnOf(member)), of: (value: SQLWrapper) => folded(sql`${value} collate "C"`) }
-      : columnOf(member);
-  const sortBy = (member: string) => (isEmail(member) ? folded(columnOf(member)) : columnOf(member));
+      ? {
+          indexed: folded(columnOfMember(member)),
+          of: (value: SQLWrapper) => folded(sql`${value} collate "C"`),
+        }
+      : columnOfMember(member);
+  const sortBy = (member: string) =>
+    isEmail(member) ? folded(columnOfMember(member)) : columnOfMember(member);
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     scope: 'read or own',
     table,
     counted,
     filters: {
-      ...(readBy === 'owner' && { [ownFilter]: columnOf(owner ?? '') }),
+      ...(readBy === 'owner' && { [ownFilter]: columnOfMember(owner ?? '') }),
       ...Object.fromEntries(contract.filters.map(filter => [filter, filterBy(filter)])),
       ...filters,
     },
@@ -167,7 +171,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     list,
     counted,
     path: nouns.replaceAll(' ', '-'),
-    unique: unique.map(members => uniqueOf(noun, table, [members].flat())),
+    unique: unique.map(members => uniqueRule(noun, table, [members].flat())),
     scope: 'read or own' as Need,
     /** Those in which its records are the children; and those in which they are the parents, which `relate` fills. */
     parentRelations: [] as Relation[],
@@ -183,7 +187,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   };
   for (const [member, { parent, ...rest }] of Object.entries(belongsTo as Record<string, Belonging>))
     resource.parentRelations.push(
-      relationOf(resource, member, parent === 'itself' ? resource : parent, rest),
+      makeRelation(resource, member, parent === 'itself' ? resource : parent, rest),
     );
   return resource;
 }
@@ -194,14 +198,14 @@ export function relate(resources: AnyResource[]): void {
     if (!relation.parent.childRelations.includes(relation)) relation.parent.childRelations.push(relation);
 }
 
-function relationOf(
+function makeRelation(
   child: AnyResource,
   member: string,
   parent: AnyResource,
   { cascade = 'on request', children = child.plural }: Omit<Belonging, 'parent'>,
 ): Relation {
   const column = getTableColumns<PgTable>(child.table)[member] as PgColumn;
-  const foreignKey = foreignKeyOf(child.table, column);
+  const foreignKey = foreignKeyName(child.table, column);
   const conflicts = conflictsOfDeletion(parent, child);
   return {
     child,

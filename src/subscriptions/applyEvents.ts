@@ -83,10 +83,10 @@ export function applyEvents(events: StatusEvent[], before?: State) {
     items.set(item.id, item);
     forgetOne(items);
     const from = status;
-    status = bestOf(items);
+    status = bestStatus(items);
     if (!items.has(item.id)) reasons.set(event.id, `Only ${mostItems} subscriptions of a customer are kept.`);
     else if (!known || seen(known) !== seen(item)) changes.push({ event, item, from, to: status });
-    else reasons.set(event.id, reasonOf(known, said));
+    else reasons.set(event.id, whySuperseded(known, said));
     if (item.id === null && items.size > 1)
       reasons.set(event.id, 'The event names no subscription, and the customer has some that are named.');
   }
@@ -117,14 +117,14 @@ function merge(known: KnownItem | undefined, { subscription, statusAt, ...said }
   return Object.keys(later).length > 0 ? { ...item, ...later } : item;
 }
 
-function reasonOf(known: KnownItem, { status, statusAt }: Said): string {
+function whySuperseded(known: KnownItem, { status, statusAt }: Said): string {
   if (known.status === status) return `The subscription was already ${status}.`;
   const which = known.statusAt === statusAt ? 'An event of the same time' : 'A later event';
   return `${which} had made the subscription ${known.status}.`;
 }
 
 /** The best status of the items that are named, or that of the one that is not. */
-function bestOf(items: ReadonlyMap<string | null, KnownItem>): SubscriptionStatus {
+function bestStatus(items: ReadonlyMap<string | null, KnownItem>): SubscriptionStatus {
   const named = [...items.values()].filter(({ id }) => id !== null);
   const counting = named.length > 0 ? named : [...items.values()];
   const ranks = counting.map(({ status }) => subscriptionStatuses.indexOf(status));
@@ -134,11 +134,10 @@ function bestOf(items: ReadonlyMap<string | null, KnownItem>): SubscriptionStatu
 /** Of too many, the oldest that has ended goes, or else the oldest of those in the worst state. */
 function forgetOne(items: Map<string | null, KnownItem>): void {
   if (items.size <= mostItems) return;
-  const rankOf = (item: KnownItem) =>
+  const rank = (item: KnownItem) =>
     hasEnded(item) ? subscriptionStatuses.length : subscriptionStatuses.indexOf(item.status);
   const inOrder = [...items.values()].sort(
-    (a, b) =>
-      rankOf(b) - rankOf(a) || compareText(a.statusAt, b.statusAt) || compareText(a.id ?? '', b.id ?? ''),
+    (a, b) => rank(b) - rank(a) || compareText(a.statusAt, b.statusAt) || compareText(a.id ?? '', b.id ?? ''),
   );
   items.delete((inOrder[0] as KnownItem).id);
 }

@@ -33,7 +33,7 @@ const storeRows = statement({ customer, provider, version }, (builder, columns) 
 );
 
 /** What the events of a customer change. */
-type SubscriptionChange = ReturnType<typeof changeOf>;
+type SubscriptionChange = ReturnType<typeof changeFromEvents>;
 
 /**
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why
@@ -49,17 +49,17 @@ export async function changeSubscriptions(
     (await ofCustomers(context.db, { customers })).map(row => [subscriptionIdOf(row), row]),
   );
   const changes = [...Map.groupBy(events, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
-    changeOf(context, own, known.get(key)),
+    changeFromEvents(context, own, known.get(key)),
   );
   // Sent at once.
   await Promise.all([
     write(context.db, changes),
-    recordWrites(context, 'subscription.change', changes.flatMap(entriesOf)),
+    recordWrites(context, 'subscription.change', changes.flatMap(auditEntries)),
   ]);
   return new Map(changes.flatMap(({ reasons }) => [...reasons]));
 }
 
-function changeOf(context: Context, events: StatusEvent[], before: Known | undefined) {
+function changeFromEvents(context: Context, events: StatusEvent[], before: Known | undefined) {
   const [{ event }] = events as [StatusEvent];
   const { status, items, changes, isMoved, reasons } = applyEvents(events, before);
   const { id, createdAt } = newRecord(context);
@@ -95,7 +95,7 @@ async function write(db: Connection, changes: SubscriptionChange[]): Promise<voi
     throw new Error('Another worker changed the same subscriptions at this moment.');
 }
 
-function entriesOf({ changes, activation, knownVersion, row }: SubscriptionChange): Write[] {
+function auditEntries({ changes, activation, knownVersion, row }: SubscriptionChange): Write[] {
   return changes.map((change, i) => {
     const { event, item, from, to } = change;
     const { periodAt, cancelAt, ...subscription } = item;

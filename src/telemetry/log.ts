@@ -40,23 +40,23 @@ export function describeError(error: unknown): Failure {
   const facts = { code, constraint: constraint ?? constraint_name, table: table_name, query };
   return {
     type: error.constructor.name,
-    message: messageOf(error),
+    message: errorMessage(error),
     ...Object.fromEntries(Object.entries(facts).filter(([, value]) => typeof value === 'string')),
-    stack: stackOf(error),
+    stack: errorStack(error),
     ...(error.cause ? { cause: describeError(error.cause) } : {}),
   };
 }
 
-function messageOf({ message, code }: Error & { code?: unknown }): string {
+function errorMessage({ message, code }: Error & { code?: unknown }): string {
   const [text = ''] = message.split('\nparams:');
   // A value that a type does not take (class 22) is quoted.
   return /^22/.test(String(code)) ? text.replace(/".*"/s, '"…"') : text;
 }
 
 /** The stack, also without those values. */
-function stackOf(error: Error): string {
+function errorStack(error: Error): string {
   const { stack = '' } = error;
   // Only after the message, in which a value may look like a line of the stack.
   const lines = stack.slice(stack.indexOf(error.message) + error.message.length).split('\n');
-  return [`${error.name}: ${messageOf(error)}`, ...lines.filter(line => /^\s+at /.test(line))].join('\n');
+  return [`${error.name}: ${errorMessage(error)}`, ...lines.filter(line => /^\s+at /.test(line))].join('\n');
 }

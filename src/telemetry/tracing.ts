@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { serviceName } from '#schemas/name.ts';
-import { codeOf } from '#src/core/errors.ts';
+import { systemCode } from '#src/core/errors.ts';
 
 /** Undefined while tracing is off. */
 let tracer: Tracer | undefined;
@@ -37,7 +37,7 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: () => 
       return await work();
     } catch (error) {
       // Not its message, which may contain personal data.
-      const message = codeOf(error) ?? (error as Error).name;
+      const message = systemCode(error) ?? (error as Error).name;
       span.setStatus({ code: SpanStatusCode.ERROR, message });
       throw error;
     } finally {

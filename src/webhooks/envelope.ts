@@ -23,7 +23,7 @@ const earliest = Date.UTC(2000);
 
 /** What the service reads of an event, as its provider sends it. All of it may be missing: every event is stored. */
 export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, value: unknown, now: Date) {
-  const read = readerOf(headers, value);
+  const read = sourceReader(headers, value);
   const id = read(preset.id, asIdentifier);
   const customer = read(preset.customer, asReference);
   const latest = now.getTime() + mostAhead * 1000;
@@ -49,7 +49,7 @@ const digest = (prefix: string, bytes: Buffer) =>
   hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
 
 /** A function that reads the first of several sources that has what is wanted. */
-export const readerOf =
+export const sourceReader =
   (headers: Headers, body: unknown) =>
   <T>(sources: Source | undefined, as: (value: unknown) => T | undefined): T | undefined => {
     for (const source of [sources ?? []].flat()) {

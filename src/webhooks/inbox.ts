@@ -27,14 +27,14 @@ interface Delivery {
 }
 
 /** An event as it is stored. */
-type ReceivedEvent = NonNullable<ReturnType<typeof eventOf>>;
+type ReceivedEvent = NonNullable<ReturnType<typeof readEvent>>;
 
 /**
  * Stores an event, and adds it to the queue, before it returns; undefined when the body is not JSON. Deliveries
  * that arrive during a commit share the next one. No scope is needed: the signature is the right.
  */
 export async function receiveEvent(context: Context, handlers: Handlers, delivery: Delivery) {
-  const event = eventOf(context, handlers, delivery);
+  const event = readEvent(context, handlers, delivery);
   if (!event) return undefined;
   const { id: newId, provider, eventId, type, customer, status } = event;
   const inbox = keptIn(inboxes, context.db, () => openInbox(context.db));
@@ -47,7 +47,7 @@ export async function receiveEvent(context: Context, handlers: Handlers, deliver
   return { id, eventId, type, customer, outcome: isNew ? status : 'repeated' };
 }
 
-function eventOf(context: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
+function readEvent(context: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
   const parsed = parseBody(body);
   if (parsed === undefined) return undefined;
   const { version: _, ...record } = newRecord(context);
@@ -136,7 +136,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The event as JSON, in which bytes have the notation of PostgreSQL. */
-const rowOf = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
+const inboxRow = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
   ...event,
   fingerprint: `\\x${fingerprint.toString('hex')}`,
   body: `\\x${body.toString('hex')}`,
@@ -153,7 +153,7 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   }));
   // In one order, so that two instances with the same events do not lock crosswise.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
-  const $rows = JSON.stringify(groups.map(rowOf));
+  const $rows = JSON.stringify(groups.map(inboxRow));
   const ids = arrayText(groups.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });
   // An event that is being processed or replayed is locked for a moment. A group does not wait: its events are then
@@ -161,6 +161,6 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), oneAtATime]))));
-  const idOf = new Map(stored.map(event => [eventKeyOf(event), event.id]));
-  return events.map(event => idOf.get(eventKeyOf(event)) as string);
+  const idByKey = new Map(stored.map(event => [eventKeyOf(event), event.id]));
+  return events.map(event => idByKey.get(eventKeyOf(event)) as string);
 }

@@ -169,28 +169,28 @@ export async function endBatch(db: Connection, id: string) {
   return { keys, begun };
 }
 
-const isOneOf = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from
+const keyIsIn = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from
   unnest(${arrayText(keys.map(key => key.fingerprint))}::bytea[], ${arrayText(keys.map(key => key.provider))}::text[]))`;
 
 /** Not the start of the transaction. Rounded up, it would be in the future. */
 const time = sql`date_trunc('milliseconds', clock_timestamp())`;
 
 /** Takes events out of the queue. */
-export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(isOneOf(keys));
+export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(keyIsIn(keys));
 
 /** Tries events again after some seconds: from then on alone, or as before. */
 export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: true) =>
   orm(db)
     .update(webhookQueue)
     .set({ ...(alone && { alone }), dueAt: sql`${time} + make_interval(secs => ${seconds})` })
-    .where(isOneOf(keys));
+    .where(keyIsIn(keys));
 
 /** Waits for the workers that process these events at this moment; returns those that were due at a time, or all. */
 export const lockInQueue = (db: Connection, keys: Key[], moment?: string): Promise<Key[]> =>
   orm(db)
     .select({ fingerprint, provider })
     .from(webhookQueue)
-    .where(and(isOneOf(keys), moment === undefined ? undefined : lte(dueAt, moment)))
+    .where(and(keyIsIn(keys), moment === undefined ? undefined : lte(dueAt, moment)))
     .orderBy(fingerprint, provider)
     .for('update');
 

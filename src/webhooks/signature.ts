@@ -28,10 +28,12 @@ const timed = (time: string, signature: string, separator: string, mark: string)
     const value = headers[header];
     if (typeof value !== 'string') return 'no_header';
     const parts = value.split(separator).map(part => part.trim().split('='));
-    const valuesOf = (name: string) => parts.filter(([key]) => key === name).map(([, text = '']) => text);
-    const [seconds = '', ...more] = valuesOf(time);
+    const valuesNamed = (name: string) => parts.filter(([key]) => key === name).map(([, text = '']) => text);
+    const [seconds = '', ...more] = valuesNamed(time);
     if (!isTime.test(seconds) || more.length > 0) return 'malformed_header';
-    const signatures = valuesOf(signature).map(hex => Buffer.from(isDigest.hex.test(hex) ? hex : '', 'hex'));
+    const signatures = valuesNamed(signature).map(hex =>
+      Buffer.from(isDigest.hex.test(hex) ? hex : '', 'hex'),
+    );
     if (signatures.length === 0) return 'unknown_scheme';
     return { signatures, prefix: seconds + mark, time: Number(seconds) };
   },

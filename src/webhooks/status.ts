@@ -3,7 +3,7 @@ import { oneOf } from '#schemas/parts/common.ts';
 import type { SubscriptionStatus } from '#schemas/service/subscription.ts';
 import type { Source } from '#src/config/presets.ts';
 import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
-import { asReference, asTime, member, readerOf, shown } from './envelope.ts';
+import { asReference, asTime, member, shown, sourceReader } from './envelope.ts';
 import type { Handler } from './handler.ts';
 import { payloadReader } from './payloads.ts';
 
@@ -36,11 +36,11 @@ export function becomesAsSaid(
   const names = path.split('.');
   const word: TSchema = oneOf(Object.keys(words), 'The status of the subscription.');
   const schema = names.reduceRight((inner, name) => Type.Object({ [name]: inner }), word);
-  const statusOf = (payload: unknown) => words[String(names.reduce(member, payload))] as SubscriptionStatus;
+  const readStatus = (payload: unknown) => words[String(names.reduce(member, payload))] as SubscriptionStatus;
   return {
     effect: `The customer's subscription becomes what \`${path}\` says.`,
     status: { path, words: Object.keys(words) },
-    handle: readingHandler(schema, statusOf, sources),
+    handle: readingHandler(schema, readStatus, sources),
   };
 }
 
@@ -59,7 +59,7 @@ function readingHandler(
 }
 
 function readSubscription(sources: SubscriptionSources, payload: unknown) {
-  const read = readerOf({}, payload);
+  const read = sourceReader({}, payload);
   const words = new Map(Object.entries({ true: true, false: false, ...sources.cancelWords }));
   const asCancellation = (value: unknown) =>
     value === null || ['boolean', 'string'].includes(typeof value) ? words.get(String(value)) : undefined;

@@ -1,6 +1,6 @@
 // runs: in its own process
 import t from 'tap';
-import { isId, lowestId, newId, timeOf } from '#src/core/ids.ts';
+import { isId, lowestId, newId, timeInId } from '#src/core/ids.ts';
 
 const now = Date.parse('2026-11-21T09:30:00.000Z');
 
@@ -23,12 +23,12 @@ t.test(
 
 t.test('the time of an id is the one it holds, even after the clock has stepped back', async t => {
   const ahead = newId(now + 120_000);
-  t.equal(timeOf(ahead).getTime(), now + 120_000);
-  t.equal(timeOf(newId(now)).getTime(), now + 120_000, 'the clock has stepped back');
+  t.equal(timeInId(ahead).getTime(), now + 120_000);
+  t.equal(timeInId(newId(now)).getTime(), now + 120_000, 'the clock has stepped back');
 });
 
 t.test('the lowest id of a time separates earlier ids from later ones', async t => {
-  const time = timeOf(newId(now + 200_000));
+  const time = timeInId(newId(now + 200_000));
   const [same, later] = [newId(0), newId(time.getTime() + 1)];
   t.ok(lowestId(time) < same && same < lowestId(new Date(time.getTime() + 1)));
   t.ok(lowestId(new Date(time.getTime() + 1)) < later);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { amountsOf, seed, seedRecord } from '#scripts/lib/seed.ts';
+import { readAmounts, seed, seedRecord } from '#scripts/lib/seed.ts';
 import { user } from '#src/domain/users.ts';
 import { build } from '#test/helper/app.ts';
 import { domain } from '#test/world/index.ts';
@@ -7,7 +7,7 @@ import { domain } from '#test/world/index.ts';
 const quietly = () => {};
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
 const names = domain.records.map(({ plural }) => plural);
-const amounts = amountsOf(domain.records, [...names.map(name => `${name}=50`), 'users=20']);
+const amounts = readAmounts(domain.records, [...names.map(name => `${name}=50`), 'users=20']);
 
 t.test(
   'the seed looks like the data of the service, and a second one adds what is missing and changes nothing',
@@ -44,13 +44,13 @@ t.test(
 );
 
 t.test('named lists are filled with those that they belong to, and no others', async t => {
-  t.same(amountsOf(domain.records, ['users=7']), { users: 7 });
-  t.same(amountsOf(domain.records, ['tendings=3', 'users=7']), { burrows: 200_000, users: 7, tendings: 3 });
-  t.ok(Object.values(amountsOf(domain.records, [])).length >= 6);
+  t.same(readAmounts(domain.records, ['users=7']), { users: 7 });
+  t.same(readAmounts(domain.records, ['tendings=3', 'users=7']), { burrows: 200_000, users: 7, tendings: 3 });
+  t.ok(Object.values(readAmounts(domain.records, [])).length >= 6);
 });
 
 t.test('an amount that cannot be is refused', async t => {
-  const wrong = (text: string) => amountsOf(domain.records, [text]);
+  const wrong = (text: string) => readAmounts(domain.records, [text]);
   t.throws(() => wrong('colours=3'), { message: /There is no list 'colours': use one of users, / });
   for (const amount of ['', '-1', 'x', '5000001'])
     t.throws(() => wrong(`users=${amount}`), { message: /users must be a whole number up to 5,000,000/ });

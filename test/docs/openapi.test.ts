@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
 import { parse } from 'yaml';
-import { schemaNameOf } from '#plugins/docs/errors.ts';
+import { errorSchemaName } from '#plugins/docs/errors.ts';
 import type { ErrorEnvelope } from '#schemas/parts/error.ts';
 import { build } from '#test/helper/app.ts';
 import { domain } from '#test/world/index.ts';
@@ -99,7 +99,7 @@ t.test('shared schemas are defined once and referenced', async t => {
     ...Object.keys(document.components.responses),
     ...Object.keys(document.components.examples),
   ];
-  const named = errors.map(code => `${schemaNameOf(code)}Error`);
+  const named = errors.map(code => `${errorSchemaName(code)}Error`);
   const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g);
   const known = new Set(['Error', ...named, ...[...references].map(([, name = '']) => name)]);
   t.same(
@@ -166,7 +166,7 @@ t.test(
     t.ok(checked > 12, `${checked} conflicts`);
     const check = new Ajv2020({ strict: false }).addSchema(document, 'document');
     for (const [code, { value }] of Object.entries<{ value: ErrorEnvelope }>(document.components.examples)) {
-      for (const name of ['Error', `${schemaNameOf(code)}Error`])
+      for (const name of ['Error', `${errorSchemaName(code)}Error`])
         t.ok(check.validate({ $ref: `document#/components/schemas/${name}` }, value), `${code} ${name}`);
       t.match(value.error, { status: 409, details: { code } });
     }

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { samplesOf } from '#plugins/docs/exampleRequest.ts';
+import { codeSamples } from '#plugins/docs/exampleRequest.ts';
 import { build } from '#test/helper/app.ts';
 
 const { call } = await build(t);
@@ -83,7 +83,7 @@ t.test('quotes in an example end neither the command nor the string', async t =>
     required: {},
     body,
   };
-  const [curl, typescript] = samplesOf(request, false);
+  const [curl, typescript] = codeSamples(request, false);
   t.match(curl?.source, `-d '{"name":"Ada O'\\''Hara"}'`);
   t.same(sentBy(typescript?.source).body, JSON.stringify(body));
 });

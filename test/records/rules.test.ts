@@ -1,7 +1,7 @@
 import t from 'tap';
 import { expectVersion } from '#src/core/conditions.ts';
 import { removalOf } from '#src/records/deletions.ts';
-import { changesOf } from '#src/records/records.ts';
+import { updatesOf } from '#src/records/records.ts';
 import { resourceOf } from '#src/records/resource.ts';
 import { inside } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
@@ -17,7 +17,7 @@ function refusing() {
     asked.push(args);
     throw new Error('not this one');
   };
-  return { asked, ...changesOf(burrow, { check }), remove: removalOf(burrow, { check }) };
+  return { asked, ...updatesOf(burrow, { check }), remove: removalOf(burrow, { check }) };
 }
 
 t.test('the rule of a change sees the stored record and what changes, in the transaction', async t => {
@@ -40,7 +40,7 @@ t.test('the rule is not asked when nothing changes, or when the version is anoth
 
 t.test('the rule of a deletion keeps the record', async t => {
   const { id } = await make(burrow, { label: 'Oak', parentId: null });
-  await changesOf(burrow).change(context, id, { label: 'Other' });
+  await updatesOf(burrow).change(context, id, { label: 'Other' });
   const { asked, remove } = refusing();
   await t.rejects(remove(context, id, { cascade: true }), /not this one/);
   t.match(asked, [[{ id, version: 2 }, { db: { isTransaction: true } }]]);

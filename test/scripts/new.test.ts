@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { type Description, planOf, wordsOfService } from '#scripts/lib/resource/plan.ts';
+import { type Description, makePlan, wordsOfService } from '#scripts/lib/resource/plan.ts';
 import { command, copyProject } from '#test/docs/handbook.ts';
 import { until } from '#test/rig/process.ts';
 
 t.test('npm run new names a resource in one and many, in tables, paths and types', async t => {
   t.match(
-    planOf('lineItem', {
+    makePlan('lineItem', {
       'belongs-to': 'owner=user,editor=user?',
       fields: 'label,dueAt:time?,onTop:boolean',
     }),
@@ -46,7 +46,7 @@ t.test('npm run new names a resource in one and many, in tables, paths and types
       ],
     },
   );
-  t.match(planOf('text', { 'belongs-to': 'user', fields: 'x' }).parents, [{ children: 'texts' }]);
+  t.match(makePlan('text', { 'belongs-to': 'user', fields: 'x' }).parents, [{ children: 'texts' }]);
   for (const [name, plural] of [
     ['comment', 'comments'],
     ['category', 'categories'],
@@ -54,17 +54,17 @@ t.test('npm run new names a resource in one and many, in tables, paths and types
     ['box', 'boxes'],
     ['branch', 'branches'],
   ])
-    t.equal(planOf(name, { fields: 'x' }).plural, plural);
-  t.equal(planOf('person', { fields: 'x', plural: 'people' }).plural, 'people');
+    t.equal(makePlan(name, { fields: 'x' }).plural, plural);
+  t.equal(makePlan('person', { fields: 'x', plural: 'people' }).plural, 'people');
 });
 
 t.test('it says which names are words of the service, too', async t => {
   const given = { 'belongs-to': 'customer=user', fields: 'event:date,mail:email,amount:cents' };
-  t.match(wordsOfService(planOf('order', given)), [
+  t.match(wordsOfService(makePlan('order', given)), [
     /^The word customer also means a customer of/,
     /^The word event/,
   ]);
-  t.same(wordsOfService(planOf('constructor', { fields: 'mail:email:unique' })), []);
+  t.same(wordsOfService(makePlan('constructor', { fields: 'mail:email:unique' })), []);
 });
 
 t.test('it refuses what it cannot make, in words', async t => {
@@ -99,7 +99,7 @@ t.test('it refuses what it cannot make, in words', async t => {
     ],
   ];
   for (const [name, given, message] of refused)
-    t.throws(() => planOf(name, given), { message }, `${name} ${JSON.stringify(given)}`);
+    t.throws(() => makePlan(name, given), { message }, `${name} ${JSON.stringify(given)}`);
 });
 
 const folder = copyProject();

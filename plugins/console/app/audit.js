@@ -15,7 +15,7 @@ export const audit = {
   columns: {
     Time: ({ createdAt }) => time(createdAt),
     Action: ({ action }) => action,
-    Record: recordOf,
+    Record: linkToRecord,
     Changed: ({ changed, details }) =>
       details?.to ? `${details.from ?? 'none'} → ${details.to}` : changed.join(', '),
     By: ({ actorKind, actorId, actorName, details }) => [
@@ -30,7 +30,7 @@ export const audit = {
 const views = { event: 'events', user: 'users', identity: 'users', key: 'keys', subscription: 'customers' };
 
 /** The id of the record, which opens it if there is a view for it. */
-function recordOf({ action, recordId }) {
+function linkToRecord({ action, recordId }) {
   const view = views[action.split('.')[0]];
   return view ? linkTo(view, recordId) : recordId;
 }

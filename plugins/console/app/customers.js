@@ -59,14 +59,14 @@ const itemColumns = count => ({
 const changeColumns = {
   Happened: ({ details }) => time(details?.occurredAt),
   Subscription: ({ details }) => (details ? (details.subscription.id ?? 'not named') : '–'),
-  'Its state': ({ details }) => (details ? stateOf(details.subscription) : '–'),
+  'Its state': ({ details }) => (details ? describeState(details.subscription) : '–'),
   From: ({ details }) => (details?.from ? badge(details.from) : 'none'),
   To: ({ details }) => (details ? badge(details.to) : '–'),
   Event: ({ details }) => (details ? linkTo('events', details.event, details.eventId ?? details.event) : '–'),
   Recorded: ({ createdAt }) => time(createdAt),
 };
 
-function stateOf({ status, currentPeriodEnd, cancelAtPeriodEnd }) {
+function describeState({ status, currentPeriodEnd, cancelAtPeriodEnd }) {
   const terms = currentPeriodEnd ? [cancelAtPeriodEnd ? ' ends ' : ' until ', time(currentPeriodEnd)] : [];
   return h('span', {}, badge(status), ...terms);
 }

@@ -19,9 +19,9 @@ export function addressNow() {
   const [view, search] = location.hash.slice(1).split('?');
   return { view: view || 'events', query: Object.fromEntries(new URLSearchParams(search)) };
 }
-export const hrefOf = (view, query = {}) => `#${view}?${new URLSearchParams(query)}`;
+export const viewAddress = (view, query = {}) => `#${view}?${new URLSearchParams(query)}`;
 
-export const link = (view, query, text) => h('a', { href: hrefOf(view, query) }, text);
+export const link = (view, query, text) => h('a', { href: viewAddress(view, query) }, text);
 
 /** A link that opens a record over its list; over the list as it is, if that is shown. */
 export function linkTo(view, open, text = open) {
@@ -66,8 +66,8 @@ export function table(caption, columns, records = []) {
   );
 }
 export function row(columns, record) {
-  const cellOf = ([head, contentOf]) => h('td', { role: 'cell', 'data-head': head }, contentOf(record));
-  return h('tr', { role: 'row' }, Object.entries(columns).map(cellOf));
+  const cell = ([head, content]) => h('td', { role: 'cell', 'data-head': head }, content(record));
+  return h('tr', { role: 'row' }, Object.entries(columns).map(cell));
 }
 
 /** Names and values; values that are absent are left out. */
@@ -81,19 +81,19 @@ export function facts(entries) {
 export const fields = (entries, values = {}) =>
   Object.entries(entries).map(([name, [label, kind = '']]) => {
     const value = values[name] ?? '';
-    return h('label', { class: 'field' }, h('span', {}, label), inputOf(name, kind, value));
+    return h('label', { class: 'field' }, h('span', {}, label), inputFor(name, kind, value));
   });
 
-function inputOf(name, kind, value) {
+function inputFor(name, kind, value) {
   if (kind === Date) return h('input', { name, type: 'datetime-local', value: value.slice(0, 16) });
   if (!Array.isArray(kind))
     return h('input', { name, value, placeholder: kind, autocomplete: 'off', spellcheck: false });
-  const optionOf = word => h('option', { value: word, selected: word === value }, word || 'any');
-  return h('select', { name }, kind.map(optionOf));
+  const option = word => h('option', { value: word, selected: word === value }, word || 'any');
+  return h('select', { name }, kind.map(option));
 }
 
 /** The values of a form that are not empty; times are UTC. */
-export const valuesOf = form =>
+export const filledIn = form =>
   Object.fromEntries(
     [...form.elements]
       .filter(({ name, value }) => name && value !== '')

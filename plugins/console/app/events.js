@@ -30,10 +30,10 @@ export const events = {
     Received: ({ createdAt }) => time(createdAt),
     Event: ({ id, type }) => linkTo('events', id, type ?? '(no type)'),
     Status: ({ status }) => badge(status),
-    Customer: event => customerOf(event) ?? '–',
+    Customer: event => customerLink(event) ?? '–',
     Provider: ({ provider }) => provider,
     Attempts: ({ attempts }) => String(attempts),
-    Why: whyOf,
+    Why: why,
   },
   extra: query => h('p', { class: 'filters' }, buttonForAll('Replay', query), buttonForAll('Dismiss', query)),
   record: {
@@ -52,20 +52,20 @@ export const events = {
   },
 };
 
-const customerOf = ({ provider, customer }) =>
+const customerLink = ({ provider, customer }) =>
   customer && linkTo('customers', `${provider}:${customer}`, customer);
 
 /** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
-function whyOf({ status, reason, lastError, attempts }) {
+function why({ status, reason, lastError, attempts }) {
   return reason ?? (status === 'processed' || attempts === 0 ? '' : (lastError ?? ''));
 }
 
 function describe(event) {
   const { customer, failures, body } = event;
   return [
-    h('p', {}, badge(event.status), ' ', whyOf(event)),
+    h('p', {}, badge(event.status), ' ', why(event)),
     facts({
-      Customer: customer && [customerOf(event), ' ', copyButton(customer, 'customer')],
+      Customer: customer && [customerLink(event), ' ', copyButton(customer, 'customer')],
       Provider: event.provider,
       "Provider's id": copyable(event.eventId, "provider's id"),
       'Id here': copyable(event.id, 'id'),
@@ -111,7 +111,7 @@ function buttonForAll(name, query) {
   return button;
 }
 
-const countOf = number => (number === 1 ? '1 event' : `${number.toLocaleString()} events`);
+const countEvents = number => (number === 1 ? '1 event' : `${number.toLocaleString()} events`);
 
 /** Says how many there are before it does anything. */
 async function actOnAll(name, query) {
@@ -122,8 +122,8 @@ async function actOnAll(name, query) {
   const { status = 'failed and dead', ...others } = query;
   const filters = Object.entries(others).map(entry => entry.join(' '));
   const matching = [`${status} events`, ...filters].join(' with ');
-  if (!confirm(`${name} ${countOf(remaining)}?\n\nThe ${matching} are ${means}.`)) return;
+  if (!confirm(`${name} ${countEvents(remaining)}?\n\nThe ${matching} are ${means}.`)) return;
   const result = await send(query);
   const left = result.remaining > 0 ? ` ${result.remaining.toLocaleString()} remain: repeat it.` : '';
-  notify(`${countOf(result[done])} ${done}.${left}`);
+  notify(`${countEvents(result[done])} ${done}.${left}`);
 }

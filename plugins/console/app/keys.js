@@ -1,5 +1,5 @@
 import { call } from './api.js';
-import { attempt, copyable, facts, fields, h, link, linkTo, notify, time, valuesOf } from './dom.js';
+import { attempt, copyable, facts, fields, filledIn, h, link, linkTo, notify, time } from './dom.js';
 import { isOwnKey } from './key.js';
 
 /** The API keys: a form for a new one, and a list in which each can be revoked. */
@@ -11,7 +11,7 @@ export const keys = {
   extra: (_query, refresh) => {
     const created = h('div', { role: 'status' });
     const onsubmit = attempt(async ({ target }) => {
-      const { scope, ...others } = valuesOf(target);
+      const { scope, ...others } = filledIn(target);
       const body = { ...others, scopes: [scope] };
       created.replaceChildren(...showOnce(await call('POST', '/api/keys', { body })));
       target.reset();
@@ -24,7 +24,7 @@ export const keys = {
     Name: ({ id, name }) => [linkTo('keys', id, name), isOwnKey(id) ? ' (this page uses it)' : ''],
     Scope: ({ scopes }) => scopes.join(', '),
     Created: ({ createdAt }) => time(createdAt),
-    Expires: expiryOf,
+    Expires: expiry,
     'Last used': ({ lastUsedAt }) => time(lastUsedAt),
     Revoked: ({ revokedAt }) => time(revokedAt),
   },
@@ -37,7 +37,7 @@ export const keys = {
         Scope: key.scopes.join(', '),
         User: key.userId && linkTo('users', key.userId),
         Created: time(key.createdAt),
-        Expires: expiryOf(key),
+        Expires: expiry(key),
         'Last used': time(key.lastUsedAt),
         Revoked: time(key.revokedAt),
       }),
@@ -47,7 +47,7 @@ export const keys = {
   },
 };
 
-function expiryOf({ expiresAt }) {
+function expiry({ expiresAt }) {
   return expiresAt ? time(expiresAt) : 'never';
 }
 

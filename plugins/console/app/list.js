@@ -1,5 +1,5 @@
 import { call, poll } from './api.js';
-import { attempt, fields, h, hrefOf, row, table, valuesOf } from './dom.js';
+import { attempt, fields, filledIn, h, row, table, viewAddress } from './dom.js';
 
 /** Records in one request. */
 const limit = 50;
@@ -71,7 +71,7 @@ export function showList(element, { path, order, title, filters, columns, extra,
 function filterForm(title, filters, query) {
   const onsubmit = event => {
     event.preventDefault();
-    location.hash = hrefOf(title.toLowerCase(), valuesOf(event.target));
+    location.hash = viewAddress(title.toLowerCase(), filledIn(event.target));
   };
   const active = Object.entries(query).map(entry => entry.join(' '));
   const show = h('button', { class: 'primary' }, 'Show');

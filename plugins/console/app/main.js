@@ -1,7 +1,7 @@
 import { call, poll } from './api.js';
 import { audit } from './audit.js';
 import { customers } from './customers.js';
-import { addressNow, hrefOf, notify } from './dom.js';
+import { addressNow, notify, viewAddress } from './dom.js';
 import { events } from './events.js';
 import { hasKey } from './key.js';
 import { keys } from './keys.js';
@@ -21,7 +21,7 @@ function show() {
   const now = addressNow();
   const name = Object.hasOwn(views, now.view) ? now.view : 'events';
   const { open, ...query } = now.query;
-  const address = hrefOf(name, query);
+  const address = viewAddress(name, query);
   if (address !== shown) showView(name, query);
   shown = address;
   const { record } = views[name];

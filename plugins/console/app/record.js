@@ -1,5 +1,5 @@
 import { poll } from './api.js';
-import { addressNow, attempt, h, hrefOf, notify } from './dom.js';
+import { addressNow, attempt, h, notify, viewAddress } from './dom.js';
 
 /**
  * Opens a record over its list, and keeps it up to date. `actions` has what can be done with it, by names for
@@ -44,7 +44,7 @@ export function openRecord(id, { read, titleOf, describe, actions = {} }) {
     dialog.remove();
     const { view, query } = addressNow();
     const { open, ...others } = query;
-    if (open === id) location.hash = hrefOf(view, others);
+    if (open === id) location.hash = viewAddress(view, others);
   }
 
   document.body.append(dialog);

@@ -21,7 +21,7 @@ import { Shares } from '#src/core/shares.ts';
 import { type KeyedRequest, withIdempotencyKey } from '#src/records/idempotency.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 import { openExecutor } from './executor.ts';
-import { bodyOf, fromQuery, type Outcome, sendFailure, sendResult, sendResults } from './http.ts';
+import { fromQuery, type Outcome, outcomeBody, sendFailure, sendResult, sendResults } from './http.ts';
 import { openPlaces } from './places.ts';
 
 export interface Options {
@@ -65,7 +65,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   }
 
   /** What hands over the results of a subscription, as they come; nothing at times, when there is none. */
-  async function* resultsOf<T>(
+  async function* subscriptionResults<T>(
     request: FastifyRequest,
     { operation, variables, estimate }: Admitted,
     follower: Follower,
@@ -102,10 +102,14 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   }
 
   /** The result of a query or a mutation. A mutation takes its place after its write. */
-  async function resultOf(request: FastifyRequest, admitted: Admitted, reply: FastifyReply): Promise<Ran> {
+  async function singleResult(
+    request: FastifyRequest,
+    admitted: Admitted,
+    reply: FastifyReply,
+  ): Promise<Ran> {
     const { operation, variables, kind, estimate } = admitted;
     const budget = new Budget(payerOf(request), estimate.price);
-    const toSent = (outcome: Outcome) => bodyOf(outcome, request);
+    const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
     const runIn = (context: Context, below?: () => Promise<Context>) =>
       run(operation, variables, { context: { ...context, budget }, estimate, below, toSent });
     if (kind === OperationTypeNode.QUERY) return inPlace(request, estimate, budget, runIn);
@@ -122,12 +126,12 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   async function answer(request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) {
     requireDatabase(request);
     const admitted = await admit(request, body, reply);
-    const toSent = (outcome: Outcome) => bodyOf(outcome, request);
+    const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
     return admitted.kind === OperationTypeNode.SUBSCRIPTION
-      ? sendResults(reply, follower => resultsOf(request, admitted, follower, toSent))
-      : sendResult(reply, await resultOf(request, admitted, reply));
+      ? sendResults(reply, follower => subscriptionResults(request, admitted, follower, toSent))
+      : sendResult(reply, await singleResult(request, admitted, reply));
   }
-  return { schema, admit, resultsOf, answer, fromQuery, sendFailure };
+  return { schema, admit, subscriptionResults, answer, fromQuery, sendFailure };
 }
 
 /** What ran, and the body of its answer, which may be that of an earlier one. */

@@ -5,7 +5,7 @@ import { errorHeadersOf, translate } from '#plugins/http/errors.ts';
 import { vary } from '#plugins/http/headers.ts';
 import { retryIn, type Stream, sendEvents } from '#plugins/http/streams.ts';
 import { type GraphQLRequest, mediaTypes } from '#schemas/service/graphql.ts';
-import { invalid, statusOf } from '#src/core/errors.ts';
+import { invalid, statusByCode } from '#src/core/errors.ts';
 import { explain } from '#src/database/databaseErrors.ts';
 
 const [plain, modern] = mediaTypes;
@@ -47,7 +47,7 @@ export const shownTo = (request: FastifyRequest, { data, errors = [] }: Outcome)
   ...(errors.length > 0 && { errors: publicErrors(errors, request) }),
 });
 
-export const bodyOf = (outcome: Outcome, request: FastifyRequest): string =>
+export const outcomeBody = (outcome: Outcome, request: FastifyRequest): string =>
   `${JSON.stringify(shownTo(request, outcome))}\n`;
 
 const eventStream = 'text/event-stream';
@@ -76,10 +76,10 @@ export function sendResult(reply: FastifyReply, { errors = [], sent }: Outcome &
 export function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   // Clients of the older media type expect 200 for every well-formed request, and read the errors.
   const usual = mediaTypeFor(request.headers.accept) === modern ? 400 : 200;
-  if (thrown instanceof DocumentError) return sendBody(reply, bodyOf(thrown, request), usual);
+  if (thrown instanceof DocumentError) return sendBody(reply, outcomeBody(thrown, request), usual);
   const error = translate(thrown);
   reply.headers(errorHeadersOf(error));
-  return sendBody(reply, bodyOf({ errors: refusalsIn(error) }, request), statusOf[error.code]);
+  return sendBody(reply, outcomeBody({ errors: refusalsIn(error) }, request), statusByCode[error.code]);
 }
 
 /** The errors of an operation that is refused. */
@@ -111,8 +111,8 @@ export function sendResults(
         return;
       }
       // Clients try these again.
-      if (!(error instanceof DocumentError) && statusOf[explain(error).code] >= 429) throw error;
-      yield nextEvent(bodyOf({ errors: refusalsIn(error) }, request));
+      if (!(error instanceof DocumentError) && statusByCode[explain(error).code] >= 429) throw error;
+      yield nextEvent(outcomeBody({ errors: refusalsIn(error) }, request));
     }
     yield stream.signal.aborted ? `${retryIn(1000, 5000)}\n` : lastEvent;
   }

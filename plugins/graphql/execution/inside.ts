@@ -34,7 +34,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
     context,
     budget,
     valuesOf: ({ path, fieldNodes }) =>
-      keptIn(values, fieldNodes, () => estimate.leaves.get(nameOf(path))?.size || 1),
+      keptIn(values, fieldNodes, () => estimate.leaves.get(dottedName(path))?.size || 1),
     maxList,
     perField: new Map(),
     fail: async (thrown, { fieldNodes, path, operation }) => {
@@ -57,7 +57,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
 
 type Path = GraphQLResolveInfo['path'];
 /** The path of a field without the places in lists, as `checkQueryLimits` names it. */
-function nameOf({ key, prev }: Path): string {
+function dottedName({ key, prev }: Path): string {
   if (!prev) return String(key);
-  return typeof key === 'number' ? nameOf(prev) : `${nameOf(prev)},${key}`;
+  return typeof key === 'number' ? dottedName(prev) : `${dottedName(prev)},${key}`;
 }

@@ -24,7 +24,7 @@ const mostRefusals = 2;
 /** Close codes. */
 const [restart, later, invalid, forbidden, tooMany] = [1012, 1013, 4400, 4403, 4429];
 
-interface Connection {
+interface ClientSocket {
   socket: WebSocket;
   request: FastifyRequest;
   /** How often the rate limit refused something. */
@@ -41,9 +41,9 @@ type Results = AsyncGenerator<(() => { data?: unknown }) | undefined>;
 type Prepared = ExecutionArgs & { results: AsyncGenerator<object> };
 
 /** The protocol `graphql-transport-ws` for subscriptions, with the limits of requests. */
-export function openSockets({ schema, admit, resultsOf }: Endpoint) {
+export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
   const resultsIn = (args: ExecutionArgs) => (args as Prepared).results;
-  const server = makeServer<Record<string, unknown>, Connection>({
+  const server = makeServer<Record<string, unknown>, ClientSocket>({
     onConnect: ({ connectionParams, extra }) => admitConnection(extra, connectionParams?.authorization),
     onSubscribe: async ({ extra }, _id, payload) => {
       const { request } = extra;
@@ -54,7 +54,7 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
         const admitted = await admit(request, payload as never);
         const { document, definition } = admitted.operation;
         const toSent = (outcome: Outcome) => shownTo(request, outcome);
-        const results = closing(stream, resultsOf(request, admitted, stream, toSent));
+        const results = closing(stream, subscriptionResults(request, admitted, stream, toSent));
         return { schema, document, operationName: definition.name?.value, results } as Prepared;
       } catch (error) {
         stream?.close();
@@ -86,7 +86,7 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
     // The library stops those that send pings: it would have to answer them.
     const pongs = allowance();
     socket.on('pong', () => mayGoOn(pongs) || end(socket, tooMany, 'Too many pongs'));
-    const closed = server.opened(transportOf(connection), connection);
+    const closed = server.opened(serverSocket(connection), connection);
     const stopPings = sendPings(socket);
     socket.once('close', (code, reason) => {
       stopPings();
@@ -96,7 +96,7 @@ export function openSockets({ schema, admit, resultsOf }: Endpoint) {
 }
 
 /** What the library needs of a socket. */
-function transportOf(connection: Connection): ServerSocket {
+function serverSocket(connection: ClientSocket): ServerSocket {
   const { socket, request } = connection;
   return {
     protocol: socket.protocol,
@@ -149,7 +149,7 @@ function sendPings(socket: WebSocket): () => void {
   return () => clearInterval(timer);
 }
 
-async function admitConnection(connection: Connection, authorization: unknown): Promise<boolean> {
+async function admitConnection(connection: ClientSocket, authorization: unknown): Promise<boolean> {
   const { request, socket } = connection;
   connection.messages = allowance();
   if (typeof authorization === 'string') request.headers = { ...request.headers, authorization };
@@ -168,7 +168,7 @@ async function admitConnection(connection: Connection, authorization: unknown): 
 }
 
 /** A stream that ends with the socket, and the socket with it when the caller's right or the service ends. */
-function openStream({ socket, request }: Connection, kind: 'events' | 'socket'): Stream {
+function openStream({ socket, request }: ClientSocket, kind: 'events' | 'socket'): Stream {
   const stream = request.openStream(kind);
   const { signal } = stream;
   const close = () => {

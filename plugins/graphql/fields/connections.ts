@@ -25,7 +25,7 @@ type ${type}Connection {
   totalCount: Int!
 }`,
   resolvers: {
-    [`${type}Connection`]: { totalCount: ({ total }: ReturnType<typeof connectionOf>) => total() },
+    [`${type}Connection`]: { totalCount: ({ total }: ReturnType<typeof relayConnection>) => total() },
   },
 });
 
@@ -57,7 +57,7 @@ export function connectionQuery(readQuery: ReturnType<typeof listQuery>, args: A
 }
 
 /** A page as a connection. Most of it is made when it is selected. */
-export const connectionOf = (
+export const relayConnection = (
   { data, hasNext, hasPrevious, cursorAt }: Slice<object>,
   total: () => Promise<number>,
 ) => ({

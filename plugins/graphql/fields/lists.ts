@@ -5,7 +5,7 @@ import type { Followed } from '#src/changes/followed.ts';
 import type { Slice } from '#src/records/lists/pages.ts';
 import { bookkeeping } from '#src/records/lists/rules.ts';
 import type { AnyResource, Relation } from '#src/records/resource.ts';
-import { connectionOf, connectionQuery, connectionType } from './connections.ts';
+import { connectionQuery, connectionType, relayConnection } from './connections.ts';
 import { listQuery, oncePerField, type Query } from './inputs.ts';
 import { toArguments, toSortEnum } from './sdl.ts';
 
@@ -16,7 +16,7 @@ type Listed = Pick<AnyResource, 'title' | 'plural' | 'nouns' | 'list'> & Pick<Fo
 export function listFields(listed: Listed): SchemaPart[] {
   const { record, query } = listed.contract;
   const sdl = toSortEnum(record.$id ?? '', query.properties.sort);
-  return [connectionType(listed.title), { sdl }, fieldsOf(listed)];
+  return [connectionType(listed.title), { sdl }, threeFields(listed)];
 }
 
 /** The same fields on the parent of a relation, for the list of its children. */
@@ -24,7 +24,7 @@ export function childFields(relation: Relation): SchemaPart {
   const { child, name } = relation;
   if (!Object.hasOwn(child.contract.query.properties, name))
     throw new Error(`The list of ${child.nouns} has no filter "${name}".`);
-  return fieldsOf(child, relation);
+  return threeFields(child, relation);
 }
 
 /**
@@ -32,7 +32,7 @@ export function childFields(relation: Relation): SchemaPart {
  */
 const slice = 'first: Int, after: String, last: Int, before: String';
 
-function fieldsOf(listed: Listed, relation?: Relation): SchemaPart {
+function threeFields(listed: Listed, relation?: Relation): SchemaPart {
   const { plural, nouns, contract, title: type } = listed;
   const { $id = '' } = contract.record;
   const { after, before, ...parameters } = contract.query.properties;
@@ -52,12 +52,12 @@ extend type ${parent} {
   "The ${what} by cursor: the first 20, or first or last of them, from a cursor or from an end of the list."
   ${name}Connection(${slice}, ${toArguments($id, criteria)}): ${type}Connection!
 }`,
-    resolvers: { [parent]: resolversOf(name, listed, relation?.name) },
+    resolvers: { [parent]: listResolvers(name, listed, relation?.name) },
   };
 }
 
 /** The resolvers of the three fields of a list, or of the list of a parent, whose id is a value of the filter. */
-function resolversOf(
+function listResolvers(
   name: string,
   { contract, list }: Listed,
   filter: string | undefined,
@@ -68,10 +68,10 @@ function resolversOf(
     const query = { ...readQuery(args), $brief: selectsOnly(members, info) };
     const isPaged = typeof (args.page ?? args.limit) === 'number';
     const page = isPaged ? query : { ...query, page: 1, limit: operation.maxList };
-    return { isPaged, ...readsOf(list, filter, page, operation, info) };
+    return { isPaged, ...listReads(list, filter, page, operation, info) };
   });
   const connected = oncePerField((args, operation, info) =>
-    readsOf(list, filter, connectionQuery(readQuery, args), operation, info),
+    listReads(list, filter, connectionQuery(readQuery, args), operation, info),
   );
   return {
     [name]: async ({ id }, args, operation, info) => {
@@ -85,13 +85,13 @@ function resolversOf(
       listed(args, operation, info).then(({ totalOf }) => totalOf(id)),
     [`${name}Connection`]: async ({ id }, args, operation, info) => {
       const { pageOf, totalOf } = await connected(args, operation, info);
-      return connectionOf(await pageOf(id), () => totalOf(id));
+      return relayConnection(await pageOf(id), () => totalOf(id));
     },
   };
 }
 
 /** What reads a list, or that of a parent, whose id is a value of the filter, together with those of other parents. */
-function readsOf(
+function listReads(
   list: Listed['list'],
   filter: string | undefined,
   query: Query,
@@ -115,7 +115,7 @@ function readsOf(
     };
   const parents = (ids: readonly string[]) => ({ filter: filter as never, ids: [...new Set(ids)] });
   const failed = (error: unknown) => fail(error, info);
-  const pages = loaderOf(failed, ids =>
+  const pages = batchLoader(failed, ids =>
     budget.inSequence(async remaining => {
       const each = parents(ids);
       const pages = await list.ofEach(context, each, query, remaining + each.ids.length + 1);
@@ -127,7 +127,7 @@ function readsOf(
       return pages;
     }),
   );
-  const totals = loaderOf(failed, ids => list.totalOfEach(context, parents(ids), criteria));
+  const totals = batchLoader(failed, ids => list.totalOfEach(context, parents(ids), criteria));
   return {
     // A cursor belongs to one parent.
     pageOf: (id: string) => (after || before ? readAlone({ ...query, [filter]: id }) : pages.load(id)),
@@ -139,7 +139,7 @@ function readsOf(
  * Joins the lookups of one turn into one; an id may be in it several times. Nothing is kept longer, because a mutation
  * may change it in the next turn.
  */
-const loaderOf = <V>(
+const batchLoader = <V>(
   failed: (error: unknown) => Promise<never>,
   read: (ids: readonly string[]) => Promise<Map<string, V>>,
 ) =>

@@ -49,7 +49,7 @@ export function mutationFields({ resource, create, replace, change, remove }: Op
   if (remove) {
     const description = `Deletes ${one}, with cascade also what belongs to it. Returns the id.`;
     const resolve: Resolver = async (_, args: Expecting & Removal, { context }) => {
-      await remove(context, args.id, { cascade: args.cascade }, conditionOf(args));
+      await remove(context, args.id, { cascade: args.cascade }, expectedCondition(args));
       return args.id;
     };
     const signature = `(${byId}, cascade: Boolean! = false): ID`;
@@ -74,9 +74,9 @@ const mutation = (
 const ofRecord =
   (write: NonNullable<Operations['change']>): Write =>
   (context, input, args) =>
-    write(context, args.id, input, conditionOf(args));
+    write(context, args.id, input, expectedCondition(args));
 
-const conditionOf = ({ expectedVersion }: Expecting) =>
+const expectedCondition = ({ expectedVersion }: Expecting) =>
   typeof expectedVersion === 'number' ? expectVersion(expectedVersion) : undefined;
 
 /**

@@ -5,7 +5,7 @@ import { capitalize } from '#src/core/text.ts';
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
 
 /** The type of a member. One of several words is an enum: the `state` of an `Order` is an `OrderState`. */
-function typeOf(record: string, member: string, schema: TSchema): string {
+function sdlType(record: string, member: string, schema: TSchema): string {
   if (schema.enum) return `${record}${capitalize(member)}`;
   if (schema.pattern === idPattern) return 'ID';
   if (schema[anyJson]) return 'JSON';
@@ -29,7 +29,7 @@ export function toSDL(
 ): string {
   const fields = Object.entries(properties).map(([name, schema]) => {
     const nonNull = required.includes(name) && !isNullable(schema);
-    return `${describe(schema.description)} ${name}: ${typeOf(record, name, schema)}${nonNull ? '!' : ''}`;
+    return `${describe(schema.description)} ${name}: ${sdlType(record, name, schema)}${nonNull ? '!' : ''}`;
   });
   return `${describe(description)} ${head} {\n${fields.join('\n')}\n}`;
 }
@@ -38,7 +38,7 @@ export function toSDL(
 export function toType(record: TObject, name = record.$id): string {
   const { $id = '', properties } = record;
   const enums = Object.entries<TSchema>(properties).filter(([, schema]) => schema.enum);
-  const types = enums.map(([member, schema]) => toEnum(typeOf($id, member, schema), schema));
+  const types = enums.map(([member, schema]) => toEnum(sdlType($id, member, schema), schema));
   return [...types, toSDL(`type ${name}`, $id, record)].join('\n');
 }
 
@@ -48,7 +48,7 @@ const toEnum = (name: string, { description, enum: values }: TSchema) =>
 /** The arguments with which a list is read: the parameters of its REST query, all optional. */
 export const toArguments = (record: string, parameters: Record<string, TSchema>) =>
   Object.entries(parameters)
-    .map(([name, schema]) => `${name}: ${typeOf(record, name, schema)}`)
+    .map(([name, schema]) => `${name}: ${sdlType(record, name, schema)}`)
     .join(', ');
 
 /** GraphQL names cannot start with a sign: what is `-title` in REST is `title_desc` here. */

@@ -27,7 +27,7 @@ async function register(app: FastifyInstance, { limits }: { limits: RateLimits }
     enableDraftSpec: true,
     keyGenerator: ({ caller }) => caller.account.name,
     max: ({ caller }) => caller.account.maximum,
-    store: storeOf(limits),
+    store: storeOver(limits),
     errorResponseBuilder: (_request, { ttl }) => rateLimited(ttl),
   });
   const countRequest = app.rateLimit();
@@ -81,7 +81,7 @@ export async function reserve(request: FastifyRequest, points: number): Promise<
 type Done = (error: null, result: { current: number; ttl: number }) => void;
 
 /** The store of @fastify/rate-limit over ours. It does not wait for what is in memory: that took 6% of W1. */
-const storeOf = (limits: RateLimits) =>
+const storeOver = (limits: RateLimits) =>
   class Store {
     incr(name: string, done: Done) {
       const usage = limits.store.add(name, 1);

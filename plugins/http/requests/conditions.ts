@@ -6,28 +6,28 @@ import { invalid } from '#src/core/errors.ts';
 // The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
 
 /** The tag of a record. Without a version it is no text that a client can send. */
-export const tagOf = (version?: number) => (version === undefined ? '' : `"${version}"`);
+export const entityTag = (version?: number) => (version === undefined ? '' : `"${version}"`);
 
 /**
  * The tag of a representation without a version, made from its bytes. It is weak, because compression may change the
  * bytes.
  */
-export const weakTagOf = (body: string | Buffer) => `W/"${crc32(body).toString(36)}-${body.length}"`;
+export const weakEntityTag = (body: string | Buffer) => `W/"${crc32(body).toString(36)}-${body.length}"`;
 
 /**
  * Says which version of a record the response shows. Balancers and caches must not compress it: that makes the tag
  * weak, and `If-Match` never matches a weak one.
  */
 export function setTag(reply: FastifyReply, version: number): string {
-  const tag = tagOf(version);
+  const tag = entityTag(version);
   reply.headers({ etag: tag, 'cache-control': `${reply.getHeader('cache-control')}, no-transform` });
   return tag;
 }
 
 /** What `If-Match` and `If-None-Match` require of the record that a request writes. */
-export function conditionOf({ request }: FastifyReply): Condition {
+export function sentCondition({ request }: FastifyReply): Condition {
   const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
-  const isExcluded = (version?: number) => noneMatch?.some(sent => isSame(sent, tagOf(version)));
+  const isExcluded = (version?: number) => noneMatch?.some(sent => isSame(sent, entityTag(version)));
   return version => match?.(version) ?? (isExcluded(version) ? 'If-None-Match' : undefined);
 }
 
@@ -35,7 +35,8 @@ export function conditionOf({ request }: FastifyReply): Condition {
 export function ifMatch(request: FastifyRequest): Condition | undefined {
   const tags = readTags(request, 'If-Match');
   return (
-    tags && (version => (tags.some(tag => tag === '*' || tag === tagOf(version)) ? undefined : 'If-Match'))
+    tags &&
+    (version => (tags.some(tag => tag === '*' || tag === entityTag(version)) ? undefined : 'If-Match'))
   );
 }
 
@@ -43,8 +44,8 @@ export function ifMatch(request: FastifyRequest): Condition | undefined {
 export const isKnown = (request: FastifyRequest, tag: string) =>
   readTags(request, 'If-None-Match')?.some(sent => isSame(sent, tag)) ?? false;
 
-const isSame = (sent: string, tag: string) => sent === '*' || strongOf(sent) === strongOf(tag);
-const strongOf = (tag: string) => tag.replace(/^W\//, '');
+const isSame = (sent: string, tag: string) => sent === '*' || withoutWeak(sent) === withoutWeak(tag);
+const withoutWeak = (tag: string) => tag.replace(/^W\//, '');
 
 const tag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
 // Elements of a list may be empty.

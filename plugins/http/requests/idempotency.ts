@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { targetOf } from '#plugins/http/routes.ts';
+import { requestTarget } from '#plugins/http/routes.ts';
 import { need } from '#src/access/need.ts';
 import { invalid } from '#src/core/errors.ts';
 import type { KeyedRequest } from '#src/records/idempotency.ts';
@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-const keyOf = ({ headers }: FastifyRequest) => headers['idempotency-key'] as string | undefined;
+const sentKey = ({ headers }: FastifyRequest) => headers['idempotency-key'] as string | undefined;
 
 const wrongKey = (message: string) => invalid([{ in: 'header', path: '/idempotency-key', message }]);
 
@@ -20,13 +20,13 @@ const usable = /^[\x21-\x7e]{1,255}$/;
 
 /** The `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) of a request that must take effect once. */
 export function readKey(request: FastifyRequest): KeyedRequest | undefined {
-  const key = keyOf(request);
+  const key = sentKey(request);
   if (key === undefined) return undefined;
   // A GraphQL request is known to write only now.
   need(request.caller, 'write or own');
   if (!usable.test(key)) throw wrongKey('must be 1 to 255 visible ASCII characters');
   const { method, rawBody } = request;
-  const { pathname, search } = targetOf(request);
+  const { pathname, search } = requestTarget(request);
   const hash = createHash('sha256')
     .update(`${method} ${pathname}${search}\n`)
     .update(rawBody ?? '');
@@ -34,6 +34,6 @@ export function readKey(request: FastifyRequest): KeyedRequest | undefined {
 }
 
 export function refuseKey(request: FastifyRequest): void {
-  if (keyOf(request) !== undefined)
+  if (sentKey(request) !== undefined)
     throw wrongKey('is not accepted here: the response is a secret, which is never stored');
 }

@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-const partOf = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
+const partNames = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
 const noQuery = strict({});
 const byteOrderMark = '\ufeff';
 
@@ -42,8 +42,8 @@ async function register(app: FastifyInstance): Promise<void> {
     done(null, payload);
   });
 
-  app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => validatorOf(schema, httpPart));
-  app.setSerializerCompiler(({ schema }) => serializerOf(schema));
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart = 'body' }) => makeValidator(schema, httpPart));
+  app.setSerializerCompiler(({ schema }) => serializerFor(schema));
 
   // A route without a schema for the query accepts no parameters, and one without a schema for the body no members.
   app.addHook('onRoute', route => {
@@ -57,8 +57,8 @@ async function register(app: FastifyInstance): Promise<void> {
 
 export default fp(register, { name: 'parsing' });
 
-function validatorOf(schema: TSchema, httpPart: string) {
-  const check = compileCheck(schema, partOf[httpPart as keyof typeof partOf]);
+function makeValidator(schema: TSchema, httpPart: string) {
+  const check = compileCheck(schema, partNames[httpPart as keyof typeof partNames]);
   const convert = httpPart === 'querystring' ? queryConverter(schema) : (value: unknown) => value;
   return (input: unknown) => {
     const value = convert(input);
@@ -71,7 +71,7 @@ type Serializer = (value: unknown) => string;
 const serializers = new Map<string, Serializer>();
 
 /** Fastify would compile a response schema for each route and status, which took most of the start. */
-export function serializerOf(response: object): Serializer {
+export function serializerFor(response: object): Serializer {
   const make = () => {
     const schema = Object.fromEntries(componentsIn(response)) as Record<string, object>;
     return withNewline(

@@ -47,9 +47,9 @@ select json_build_object('role', current_user,
 /** The PostgreSQL server and what leads to it. */
 export async function checkDatabase(deployment: Deployment): Promise<void> {
   const { settings } = deployment;
-  const server = postgres.serverOf(settings);
+  const server = postgres.serverFrom(settings);
   const pool = postgres.connectTo({ ...server, connections: 1 });
-  const db = postgres.connectionOf(pool);
+  const db = postgres.pooledConnection(pool);
   try {
     if (!server.pooled) await postgres.refuseHiddenPooler(db);
     await refuseOtherEncodings(db);

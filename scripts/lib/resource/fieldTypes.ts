@@ -21,7 +21,7 @@ export interface FieldType {
   canBeUnique?: true;
 }
 
-const textOf = (most: number): FieldType => ({
+const textType = (most: number): FieldType => ({
   member: 'text',
   args: words =>
     `1, ${most}, 'The ${words}, 1 to ${most.toLocaleString('en')} characters.', '${capitalize(withArticle(words))}'`,
@@ -32,9 +32,9 @@ const theWords = (words: string) => `'The ${words}.'`;
 const listed = { isSorted: true, isFiltered: true, canBeUnique: true } as const;
 
 const types: Record<string, FieldType> = {
-  string: { ...textOf(500), ...listed },
+  string: { ...textType(500), ...listed },
   // Too long for an index.
-  text: textOf(20_000),
+  text: textType(20_000),
   integer: { member: 'wholeNumber', args: theWords, column: 'integer', ...listed },
   cents: {
     member: 'cents',
@@ -65,7 +65,7 @@ const types: Record<string, FieldType> = {
 
 const quoted = (words: string[]) => words.map(word => `'${word}'`).join(', ');
 
-function enumOf(words: string[]): FieldType {
+function enumType(words: string[]): FieldType {
   const wrong = words.find(word => !/^[a-z]\w*$/i.test(word) || ['true', 'false', 'null'].includes(word));
   if (wrong !== undefined)
     throw new UsageError(`'${wrong}' is no word of an enum: use letters, digits and _`);
@@ -84,7 +84,7 @@ function enumOf(words: string[]): FieldType {
 
 /** The type that a text such as `string` or `draft|sent` names. */
 export function typeNamed(text: string): FieldType {
-  if (text.includes('|')) return enumOf(text.split('|'));
+  if (text.includes('|')) return enumType(text.split('|'));
   if (Object.hasOwn(types, text)) return types[text] as FieldType;
   throw new UsageError(
     `'${text}' is not a field type: use one of ${Object.keys(types).join(', ')}, or words such as draft|sent`,

@@ -3,7 +3,7 @@ import { capitalize, withArticle } from '#src/core/text.ts';
 import { columnNamed, type Field, type Parent, type Plan } from './plan.ts';
 
 /** The files of a resource by their paths. Biome formats them, and removes the imports that they do not use. */
-export const filesOf = (plan: Plan): Record<string, string> => ({
+export const makeFiles = (plan: Plan): Record<string, string> => ({
   [`schemas/${plan.name}.ts`]: schemaFile(plan),
   [`drizzle/tables/${plan.plural}.ts`]: tableFile(plan),
   [`src/domain/${plan.plural}.ts`]: serviceFile(plan),
@@ -13,7 +13,7 @@ export const filesOf = (plan: Plan): Record<string, string> => ({
 /** What clients send and get. */
 function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string {
   const members = [
-    ...fields.map(field => `${field.name}: ${inBody(field, memberOf(field), field.type.words)}`),
+    ...fields.map(field => `${field.name}: ${inBody(field, memberSchema(field), field.type.words)}`),
     ...parents.map(parent => {
       const description = `'The id of the ${parent.resource.noun} that the ${noun} belongs to.'`;
       return `${parent.member}: ${inBody(parent, `{ ...Id, description: ${description} }`)}`;
@@ -39,7 +39,7 @@ export type ${title} = Static<typeof ${name}.record>;
 `;
 }
 
-const memberOf = ({ type, words }: Field) => `${type.member}(${type.args(words)})`;
+const memberSchema = ({ type, words }: Field) => `${type.member}(${type.args(words)})`;
 
 function inBody({ isOptional }: { isOptional: boolean }, member: string, words?: string[]): string {
   if (isOptional) return `orNull(${member})`;
@@ -50,14 +50,14 @@ function inBody({ isOptional }: { isOptional: boolean }, member: string, words?:
 function tableFile(plan: Plan): string {
   const { name, plural, table, title, parents, fields } = plan;
   const columns = [
-    ...fields.map(field => `${field.name}: ${columnOf(field, title)}`),
+    ...fields.map(field => `${field.name}: ${columnLine(field, title)}`),
     ...parents.map(parent => `${parent.member}: uuid('${parent.column}')${notNull(parent)}`),
   ];
-  const rules = rulesOf(plan);
+  const rules = ruleLines(plan);
   return `import type { ${title} } from '#schemas/${name}.ts';
 import { type ColumnsOf, instant, json, recordColumns, textByCode } from '#drizzle/columns.ts';
 import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '#drizzle/orm.ts';
-${importsOf(plan, ({ plural }) => plural)}
+${importLines(plan, ({ plural }) => plural)}
 
 export const ${plural} = pgTable(
   '${table}',
@@ -68,13 +68,13 @@ export const ${plural} = pgTable(
 }
 
 /** Imports what each of the other parents calls so in the file beside this one. */
-function importsOf({ name, parents }: Plan, nameIn: (resource: Parent['resource']) => string): string {
+function importLines({ name, parents }: Plan, nameIn: (resource: Parent['resource']) => string): string {
   const others = new Set(parents.map(({ resource }) => resource).filter(each => each.name !== name));
   return [...others].map(each => `import { ${nameIn(each)} } from './${each.plural}.ts';`).join('\n');
 }
 
 /** Keys, indexes and checks. Each sort and filter has an index that ends in the id, which orders every list last. */
-function rulesOf(plan: Plan): string[] {
+function ruleLines(plan: Plan): string[] {
   const { plural, table, parents, fields } = plan;
   const filtered = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
   return [
@@ -83,8 +83,8 @@ function rulesOf(plan: Plan): string[] {
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
     ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), `table.${member}`)),
-    ...filtered.map(field => indexOn(table, field.column, indexedOf(field))),
-    ...uniquesOf(plan).map(
+    ...filtered.map(field => indexOn(table, field.column, indexedText(field))),
+    ...uniqueNames(plan).map(
       ({ columns, indexed }) => `uniqueIndex('${table}_${columns.join('_')}_key').on(${indexed.join(', ')})`,
     ),
     ...fields.flatMap(({ name, column, type: { check } }) =>
@@ -95,10 +95,10 @@ function rulesOf(plan: Plan): string[] {
 
 const indexOn = (table: string, column: string, indexed: string) =>
   `index('${table}_${column}_index').on(${indexed}, table.id)`;
-const indexedOf = ({ name, type }: Field) => type.indexed?.(`table.${name}`) ?? `table.${name}`;
+const indexedText = ({ name, type }: Field) => type.indexed?.(`table.${name}`) ?? `table.${name}`;
 const notNull = ({ isOptional }: { isOptional: boolean }) => (isOptional ? '' : '.notNull()');
 
-function columnOf(field: Field, title: string): string {
+function columnLine(field: Field, title: string): string {
   const { name, column, type, isOptional } = field;
   const args = [column === name ? [] : `'${column}'`, type.options ?? []].flat();
   const made = `${type.column}(${args.join(', ')})`;
@@ -107,7 +107,7 @@ function columnOf(field: Field, title: string): string {
 }
 
 /** Unique fields. Without fields, all parents together. */
-const uniquesOf = ({ parents, fields }: Plan) =>
+const uniqueNames = ({ parents, fields }: Plan) =>
   fields.length === 0
     ? [
         {
@@ -118,23 +118,23 @@ const uniquesOf = ({ parents, fields }: Plan) =>
       ]
     : fields
         .filter(({ isUnique }) => isUnique)
-        .map(field => ({ columns: [field.column], members: [field.name], indexed: [indexedOf(field)] }));
+        .map(field => ({ columns: [field.column], members: [field.name], indexed: [indexedText(field)] }));
 
 /** The fields whose values have kept totals. */
-export const countedOf = ({ fields }: Plan) =>
+export const countedNames = ({ fields }: Plan) =>
   fields.filter(({ type, isOptional }) => type.words && !isOptional);
 
 /** The service, ready for rules. */
 function serviceFile(plan: Plan): string {
   const { name, plural, parents, owner, isPrivate } = plan;
-  const counted = countedOf(plan).map(field => `'${field.name}'`);
-  const unique = uniquesOf(plan).map(({ members }) =>
+  const counted = countedNames(plan).map(field => `'${field.name}'`);
+  const unique = uniqueNames(plan).map(({ members }) =>
     members.length === 1 ? `'${members}'` : `[${members.map(member => `'${member}'`).join(', ')}]`,
   );
   const rules = [
     counted.length > 0 && `counted: [${counted.join(', ')}]`,
     unique.length > 0 && `unique: [${unique.join(', ')}]`,
-    parents.length > 0 && `belongsTo: { ${parents.map(parent => belongingOf(plan, parent)).join(', ')} }`,
+    parents.length > 0 && `belongsTo: { ${parents.map(parent => belongingLine(plan, parent)).join(', ')} }`,
     owner && `owner: '${owner.member}'`,
     isPrivate && `readBy: 'owner'`,
   ].filter(Boolean);
@@ -142,22 +142,22 @@ function serviceFile(plan: Plan): string {
   return `import { ${plural} as table } from '#drizzle/tables/${plural}.ts';
 import { ${name} as contract } from '#schemas/${name}.ts';
 import { removalOf } from '#src/records/deletions.ts';
-import { changesOf, creationOf } from '#src/records/records.ts';
+import { updatesOf, creationOf } from '#src/records/records.ts';
 import { type Operations, resourceOf } from '#src/records/resource.ts';
-${importsOf(plan, ({ name }) => name)}
+${importLines(plan, ({ name }) => name)}
 
 export const ${name} = resourceOf('${plural}', contract, table${options});
 
 export const ${plural} = {
   resource: ${name},
   create: creationOf(${name}),
-  ...changesOf(${name}),
+  ...updatesOf(${name}),
   remove: removalOf(${name}),
 } satisfies Operations;
 `;
 }
 
-function belongingOf({ name, plural }: Plan, { member, resource, children }: Parent): string {
+function belongingLine({ name, plural }: Plan, { member, resource, children }: Parent): string {
   const parent = resource.name === name ? `'itself'` : resource.name;
   return `${member}: { parent: ${parent}${children === plural ? '' : `, children: '${children}'`} }`;
 }

@@ -1,6 +1,6 @@
 import { readOnly } from '#schemas/parts/common.ts';
 import { UsageError } from '#src/command.ts';
-import { capitalize, wordsOf } from '#src/core/text.ts';
+import { capitalize, toWords } from '#src/core/text.ts';
 import { domain } from '#src/domain/index.ts';
 import { type FieldType, typeNamed } from './fieldTypes.ts';
 
@@ -57,16 +57,16 @@ export interface Description {
 }
 
 /** A resource as its name and options describe it. */
-export function planOf(name = '', args: Description): Plan {
-  const plural = args.plural ?? pluralOf(name);
+export function makePlan(name = '', args: Description): Plan {
+  const plural = args.plural ?? pluralize(name);
   if (![name, plural].every(each => /^[a-z][a-z0-9]*([A-Z][a-z0-9]*)*$/.test(each)))
     throw new UsageError('The name and its plural must be words such as note, or lineItem and lineItems');
   if (name === plural) throw new UsageError('The plural must differ from the name: choose one with --plural');
-  const self = { name, plural, noun: wordsOf(name), isPrivate: args.private ?? false };
-  const nouns = wordsOf(plural);
-  const names = listOf(args['belongs-to']);
-  const parents = names.map(text => parentOf(text, self)).map((parent, _, all) => named(parent, all, self));
-  const fields = listOf(args.fields).map(fieldOf);
+  const self = { name, plural, noun: toWords(name), isPrivate: args.private ?? false };
+  const nouns = toWords(plural);
+  const names = splitList(args['belongs-to']);
+  const parents = names.map(text => readParent(text, self)).map((parent, _, all) => named(parent, all, self));
+  const fields = splitList(args.fields).map(readField);
   const members = [...parents.map(({ member }) => member), ...fields.map(({ name }) => name)];
   const taken = members.find((member, i) => Object.hasOwn(readOnly, member) || members.indexOf(member) < i);
   if (taken) throw new UsageError(`A record has one ${taken}`);
@@ -105,11 +105,11 @@ function ownerIn(parents: Parent[], { owner, private: isPrivate }: Description):
   return found;
 }
 
-const listOf = (list = '') => list.split(',').filter(Boolean);
-export const columnNamed = (name: string) => wordsOf(name).replaceAll(' ', '_');
+const splitList = (list = '') => list.split(',').filter(Boolean);
+export const columnNamed = (name: string) => toWords(name).replaceAll(' ', '_');
 
 /** `user`, `author=user` or `parent=note?`. */
-function parentOf(text: string, self: Named): Omit<Parent, 'children'> {
+function readParent(text: string, self: Named): Omit<Parent, 'children'> {
   const isOptional = text.endsWith('?');
   const [name = '', kind = name] = text.replace(/\?$/, '').split('=');
   requireName(name);
@@ -132,7 +132,7 @@ function named(parent: Omit<Parent, 'children'>, all: Omit<Parent, 'children'>[]
 }
 
 /** `text`, `amount:integer`, `number:string:unique` or `dueAt:time?`. */
-function fieldOf(text: string): Field {
+function readField(text: string): Field {
   const [name = '', kind = 'string', ...rest] = text.split(':');
   requireName(name);
   const isUnique = rest.join(':') === 'unique';
@@ -142,7 +142,7 @@ function fieldOf(text: string): Field {
   if (isUnique && !type.canBeUnique) throw new UsageError(`${name} cannot be unique: it is ${kind}`);
   return {
     name,
-    words: wordsOf(name).replace(/ (at|on)$/, kind.startsWith('date') ? ' date' : ' time'),
+    words: toWords(name).replace(/ (at|on)$/, kind.startsWith('date') ? ' date' : ' time'),
     column: columnNamed(name),
     type,
     isOptional: kind.endsWith('?'),
@@ -155,7 +155,7 @@ function requireName(name: string): void {
     throw new UsageError(`'${name}' is not a name: use letters and digits, the first letter in lower case`);
 }
 
-function pluralOf(noun: string): string {
+function pluralize(noun: string): string {
   if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
   return /(s|x|z|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebhookEvent } from '#schemas/service/webhookEvent.ts';
 import { OperatorError } from '#src/core/errors.ts';
 import { printableLines } from '#src/core/text.ts';
-import { type EventList, filtersOf, lineOf, refuseArgument, type Session } from './session.ts';
+import { chosenFilters, type EventList, eventLine, refuseArgument, type Session } from './session.ts';
 
 /** Milliseconds between two requests: 30 a minute leave most of the rate limit to others. */
 const pause = 2000;
@@ -17,7 +17,7 @@ export async function listen(session: Session): Promise<void> {
     const events = await eventsUntil(session, seen).catch(error => reportError(error, session));
     if (!events) continue;
     for (const event of events.toReversed())
-      if (seen.get(event.id)?.updatedAt !== event.updatedAt) session.io.out(lineOf(event));
+      if (seen.get(event.id)?.updatedAt !== event.updatedAt) session.io.out(eventLine(event));
     seen = byId(events);
   }
 }
@@ -43,6 +43,6 @@ async function eventsUntil(session: Session, seen: Map<string, WebhookEvent>): P
 }
 
 function newestEvents(session: Session, after = ''): Promise<EventList> {
-  const query = new URLSearchParams({ ...filtersOf(session), limit: '100', after });
+  const query = new URLSearchParams({ ...chosenFilters(session), limit: '100', after });
   return session.client.call('GET', `/api/webhook-events?${query}`);
 }

@@ -16,10 +16,10 @@ import type { EventList, Session } from './session.ts';
 /** Sends an event as its provider does, and prints its effect. */
 export async function send(session: Session): Promise<void> {
   const { values, argument, client, io } = session;
-  const provider = providerOf(session);
+  const provider = chooseProvider(session);
   const type = argument || 'payment_intent.succeeded';
   checkOptions(session, provider, type);
-  const id = idOf(session);
+  const id = newEventId(session);
   const wanted = { ...values, type, id };
   const { file } = values;
   const event = file !== undefined ? eventFromFile(provider, file, wanted) : sampleEvent(provider, wanted);
@@ -34,7 +34,7 @@ export async function send(session: Session): Promise<void> {
   await follow(session, { provider: provider.name, ...filters });
 }
 
-function providerOf({ settings, values: { provider: name = 'stripe' } }: Session): Provider {
+function chooseProvider({ settings, values: { provider: name = 'stripe' } }: Session): Provider {
   const { providers } = readProviders(settings.WEBHOOK_SECRETS ?? keptSecrets(settings.DATA_DIR));
   const provider = providers.get(name);
   if (provider) return provider;
@@ -52,7 +52,7 @@ function checkOptions(session: Session, provider: Provider, type: string): void 
   const { type: option, id = '', fail, file } = session.values;
   refuse(option !== undefined, 'The type is the argument of send');
   refuse(fail !== undefined && !/^\d{1,3}$/.test(fail), '--fail must be a number from 0 to 999');
-  const longest = longestEventId - suffixOf(session).length;
+  const longest = longestEventId - failureSuffix(session).length;
   refuse(id.length > longest, `--id must be at most ${longest} characters long`);
   if (file === undefined) checkSampleOptions(session, provider, type);
   else checkFileOptions(session, provider);
@@ -82,11 +82,11 @@ function checkFileOptions({ values, argument }: Session, { id, type }: Provider)
   refuse(option !== undefined, `${option} does not work with --file, whose bytes are sent as they are`);
 }
 
-const idOf = (session: Session): string =>
-  (session.values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`) + suffixOf(session);
+const newEventId = (session: Session): string =>
+  (session.values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`) + failureSuffix(session);
 
 /** With --fail the id ends in what lets the handler fail, see `failIfMarked`. */
-const suffixOf = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
+const failureSuffix = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
 
 /** Waits until the event is processed and prints its effect. */
 async function follow({ client, io }: Session, filters: Record<string, string | null>) {

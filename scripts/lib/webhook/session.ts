@@ -44,7 +44,9 @@ export function refuseArgument({ argument }: Session): void {
 }
 
 /** The filters among the options. */
-export function filtersOf({ values: { status, type, customer, provider } }: Session): Record<string, string> {
+export function chosenFilters({
+  values: { status, type, customer, provider },
+}: Session): Record<string, string> {
   const filters = Object.entries({ status, type, customer, provider });
   return Object.fromEntries(filters.filter((filter): filter is [string, string] => filter[1] !== undefined));
 }
@@ -60,17 +62,17 @@ export async function pathOfEvent(session: Session): Promise<string> {
   const { data } = await client.call<EventList>('GET', `/api/webhook-events?${query}`);
   const [event, ...others] = data;
   // Providers have ids of the same form.
-  if (!event && isId(argument)) return pathOf(argument);
+  if (!event && isId(argument)) return eventPath(argument);
   if (!event) throw new OperatorError(`No event has the id ${argument}.`);
-  if (others.length === 0) return pathOf(event.id);
+  if (others.length === 0) return eventPath(event.id);
   const providers = data.map(({ provider }) => provider).join(', ');
   throw new OperatorError(`Events of several providers have this id: add --provider, one of ${providers}.`);
 }
 
-const pathOf = (id: string) => `/api/webhook-events/${encodeURIComponent(id)}`;
+const eventPath = (id: string) => `/api/webhook-events/${encodeURIComponent(id)}`;
 
 /** An event as one line. */
-export const lineOf = (event: WebhookEvent): string =>
+export const eventLine = (event: WebhookEvent): string =>
   printable(
     [
       ...[event.id, event.createdAt, event.status, event.attempts, event.provider, event.eventId, event.type],

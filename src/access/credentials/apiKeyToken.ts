@@ -25,16 +25,15 @@ export function isWellFormed(token: string): boolean {
 }
 
 /** The id of its record. */
-export const idOf = (token: string) =>
+export const idInToken = (token: string) =>
   token
     .slice(prefix.length, prefix.length + 32)
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-export const tokenHashOf = (token: string) => hash('sha256', token, 'hex');
+export const hashToken = (token: string) => hash('sha256', token, 'hex');
 
 /** Compares in constant time. */
-export const matches = (token: string, hash: Buffer) =>
-  timingSafeEqual(Buffer.from(tokenHashOf(token)), hash);
+export const matches = (token: string, hash: Buffer) => timingSafeEqual(Buffer.from(hashToken(token)), hash);
 
 const checksum = (text: string) => base62(BigInt(crc32(text)), 6);
 

@@ -4,10 +4,10 @@ import { type Actor, withIncludedScopes } from '#src/core/actor.ts';
 import { AppError, invalidToken, OperatorError, unavailable } from '#src/core/errors.ts';
 import { setBounded } from '#src/core/kept.ts';
 import type { Database } from '#src/database/database.ts';
-import { reasonOf } from '#src/database/databaseErrors.ts';
+import { operatorReason } from '#src/database/databaseErrors.ts';
 import { watchService } from '#src/database/watch.ts';
 import type { Log } from '#src/telemetry/log.ts';
-import { tokenHashOf } from './apiKeyToken.ts';
+import { hashToken } from './apiKeyToken.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';
 
@@ -71,7 +71,7 @@ export function openTokenVerifier(
 
   /** The caller, when the token was verified before; after a while it is verified again. */
   function recall(token: string): Actor | Promise<Actor> | undefined {
-    const known = verified.get(tokenHashOf(token));
+    const known = verified.get(hashToken(token));
     if (!known) return undefined;
     const { actor, until, readAt } = known;
     // The person may have changed.
@@ -79,7 +79,7 @@ export function openTokenVerifier(
     if (isKnown && readAt > keysReadAt && performance.now() < until) return actor;
     // This is no guess, so the limit of lookups does not count.
     return find(token).catch(error => {
-      if (error.code === 'unauthenticated') verified.delete(tokenHashOf(token));
+      if (error.code === 'unauthenticated') verified.delete(hashToken(token));
       throw error;
     });
   }
@@ -91,11 +91,11 @@ export function openTokenVerifier(
       throw explain(error);
     });
     const expiresIn = (payload.exp ?? 0) * 1000 - Date.now();
-    const caller = actorOf(payload);
+    const caller = actorFromClaims(payload);
     const until = performance.now() + Math.min(trustedFor, expiresIn);
     const actor = caller.scopes.includes('own') ? await withPerson(caller) : caller;
     // Who has no user yet may register, and go on at once.
-    if (actor.person !== null) setBounded(verified, tokenHashOf(token), { actor, until, readAt }, maxTokens);
+    if (actor.person !== null) setBounded(verified, hashToken(token), { actor, until, readAt }, maxTokens);
     return actor;
   }
 
@@ -109,7 +109,7 @@ export function openTokenVerifier(
     const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
     // Without the issuer's keys nobody knows whether the token is valid: 503, not 401.
     if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
-      reading.failed(new OperatorError(reasonOf(error) ?? String((error as Error).cause ?? error)));
+      reading.failed(new OperatorError(operatorReason(error) ?? String((error as Error).cause ?? error)));
       return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
     }
     log.debug({ err: error }, 'A token was refused.');
@@ -125,7 +125,7 @@ export function openTokenVerifier(
 /** Subjects must fit into the audit log. */
 const usableSubject = /^[^\p{C}]{1,255}$/u;
 
-function actorOf({ iss: issuer, sub, scope, scp, exp = 0 }: JWTPayload): Actor {
+function actorFromClaims({ iss: issuer, sub, scope, scp, exp = 0 }: JWTPayload): Actor {
   // A number would pass the expression.
   if (typeof sub !== 'string' || !usableSubject.test(sub))
     throw invalidToken('The subject of the token cannot be used.');

@@ -6,7 +6,7 @@ import { keptIn, setBounded } from '#src/core/kept.ts';
 import { orm } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
 import { recordById } from '#src/database/statements/recordById.ts';
-import { idOf, isWellFormed, matches } from './apiKeyToken.ts';
+import { idInToken, isWellFormed, matches } from './apiKeyToken.ts';
 import { isTrusted } from './trust.ts';
 
 /** Milliseconds. Then a request has a key read again, and does not wait for it: a key in use is always known. */
@@ -25,7 +25,7 @@ export function openKeyRing({ database, now }: { database: Database; now: () => 
 
   /** The caller, if the key is known; undefined when `find` must look it up. Throws when the key is invalid. */
   function recall(token: string): Actor | Promise<Actor> | undefined {
-    const id = idOf(token);
+    const id = idInToken(token);
     const key = keys.get(id);
     if (key === undefined) {
       if (!isWellFormed(token)) throw mistypedKey();
@@ -41,7 +41,7 @@ export function openKeyRing({ database, now }: { database: Database; now: () => 
   /** The caller, looked up in the database. */
   async function find(token: string): Promise<Actor> {
     if (!database.available()) throw unavailable();
-    const id = idOf(token);
+    const id = idInToken(token);
     await lookUp(id);
     const shared = keys.get(id);
     // Others may have begun that query before a revocation. The next one begins now.

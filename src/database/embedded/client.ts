@@ -52,7 +52,7 @@ function readRow({ fields }: messages.DataRowMessage, content: Buffer): void {
 }
 
 /** The adapter of this driver. */
-export const connectionOf = (client: PGlite): Connection =>
+export const embeddedConnection = (client: PGlite): Connection =>
   withSpans({
     isTransaction: false,
     rows: rowsBy(client),

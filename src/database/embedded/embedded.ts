@@ -1,7 +1,7 @@
 import type { Database } from '#src/database/database.ts';
 import { migrate } from '#src/database/migrations/migrations.ts';
 import type { Log } from '#src/telemetry/log.ts';
-import { connectionOf } from './client.ts';
+import { embeddedConnection } from './client.ts';
 import { lockFolder, openFolder, openInMemory, watchDisk } from './folder.ts';
 
 /** Without a folder, the data is in memory. A snapshot is the content of a new database. */
@@ -20,7 +20,7 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
   const client =
     folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
   opened.defer(() => client.close());
-  const connection = connectionOf(client);
+  const connection = embeddedConnection(client);
   await migrate(connection, log);
   const parts = opened.move();
   return {

@@ -20,7 +20,7 @@ export interface Server {
 }
 
 /** The server of this deployment. */
-export const serverOf = (settings: Settings): Server => ({
+export const serverFrom = (settings: Settings): Server => ({
   url: settings.DATABASE_URL ?? '',
   connections: settings.DATABASE_POOL_SIZE,
   pooled: settings.DATABASE_POOLER === 'transaction',
@@ -38,7 +38,7 @@ const carried = { application_name: serviceName, TimeZone: 'UTC' };
  */
 const mark = `${serviceName}.session`;
 
-const sessionOf = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
+const sessionSettings = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
   ...carried,
   [mark]: 'own',
   statement_timeout: String(statementTimeout),
@@ -73,7 +73,7 @@ export function connectTo(server: Server, options: ClientOptions = {}): Pool {
       // After a statement, a pooler gives the session to another client: what was sent behind it would never be
       // answered.
       ...(server.pooled && { max_pipeline: 0 }),
-      connection: server.pooled ? carried : sessionOf(server),
+      connection: server.pooled ? carried : sessionSettings(server),
       types,
       ...options,
     });
@@ -105,7 +105,7 @@ export async function refuseHiddenPooler(db: Connection): Promise<void> {
 }
 
 /** The adapter of this driver. */
-export function connectionOf(pool: Pool): Connection {
+export function pooledConnection(pool: Pool): Connection {
   const { prepare } = pool.sql.options;
   return withSpans({
     isTransaction: false,

@@ -5,7 +5,7 @@ import { databaseFailure, isDenied, isOutage } from '#src/database/databaseError
 import { migrate } from '#src/database/migrations/migrations.ts';
 import { watchService } from '#src/database/watch.ts';
 import type { Log } from '#src/telemetry/log.ts';
-import { connectionOf, connectProbe, connectTo, refuseHiddenPooler, type Server } from './client.ts';
+import { connectProbe, connectTo, pooledConnection, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
 
 /** All times are in milliseconds. */
@@ -25,7 +25,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
   const dear = connectTo({ ...server, connections: 1 });
-  const writes = connectionOf(writers);
+  const writes = pooledConnection(writers);
   const listeners: ((message: string) => void)[] = [];
   // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
   const probe = connectProbe(server, message => listeners.forEach(hear => void hear(message)));
@@ -52,8 +52,8 @@ export function openPostgres(server: Server, log: Log): Database {
   return {
     kind: 'postgres',
     writes,
-    reads: connectionOf(readers),
-    dear: connectionOf(dear),
+    reads: pooledConnection(readers),
+    dear: pooledConnection(dear),
     available,
     ready: migrations.ready,
     hasConnections: () => !connectionWatch.isAway(),

@@ -23,7 +23,7 @@ export function recordById<T extends RecordTable>(table: T) {
       .where(sql`${table.id} = any(${unknown('ids', 'text')}::uuid[])`),
   );
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
-  function loaderOf(db: Connection) {
+  function recordLoader(db: Connection) {
     const read = async (ids: readonly string[]) => {
       const records = (await byIds(db, { ids: `{${[...new Set(ids)].join()}}` })) as Stored[];
       const found = new Map(records.map(record => [record.id, record]));
@@ -32,5 +32,5 @@ export function recordById<T extends RecordTable>(table: T) {
     return new DataLoader(read, { cache: false, maxBatchSize, batchScheduleFn: setImmediate });
   }
   return async (db: Connection, id: string): Promise<Stored | undefined> =>
-    isId(id) ? keptIn(loaders, db, () => loaderOf(db)).load(id) : undefined;
+    isId(id) ? keptIn(loaders, db, () => recordLoader(db)).load(id) : undefined;
 }

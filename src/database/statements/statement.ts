@@ -65,7 +65,7 @@ export function rowsOf(query: SQLWrapper) {
  * records takes as long as Postgres takes to find them.
  */
 export function rowMapper<C extends Columns>(columns: C): (row: unknown[]) => Row<C> {
-  const readers = Object.entries(columns).map(([name, column]) => ({ name, read: readerOf(column) }));
+  const readers = Object.entries(columns).map(([name, column]) => ({ name, read: valueReader(column) }));
   return row => {
     const record: Record<string, unknown> = {};
     for (let i = 0; i < readers.length; i++) {
@@ -77,7 +77,7 @@ export function rowMapper<C extends Columns>(columns: C): (row: unknown[]) => Ro
   };
 }
 
-function readerOf(column: Column | SQL): ((value: unknown) => unknown) | undefined {
+function valueReader(column: Column | SQL): ((value: unknown) => unknown) | undefined {
   if (!is(column, Column) || column.mapFromDriverValue === Column.prototype.mapFromDriverValue)
     return undefined;
   return value => column.mapFromDriverValue(value);

@@ -1,13 +1,13 @@
 import { Column, getTableName, is, type PgColumn, type SQL, sql } from '#drizzle/orm.ts';
 import type { ListRules } from './rules.ts';
 import {
-  indexedOf,
-  listOf,
+  indexedPart,
+  joinComma,
   matching,
   numberIn,
   parent,
   parents,
-  rangeOf,
+  rangeCondition,
   type Selection,
 } from './selection.ts';
 
@@ -15,18 +15,18 @@ const { raw } = sql;
 
 /** Each parent with records: its id, its total, and how many rows were counted for that. */
 export const totalsStatement = (rules: ListRules, selection: Selection) =>
-  sql`select "$parent", ${countOf(rules, selection)} group by "$parent"`;
+  sql`select "$parent", ${countQuery(rules, selection)} group by "$parent"`;
 
 /**
  * Counts at most `$most` rows: those that the rarest filter selects, of which the others choose. A limit of those that
  * are chosen would let few of them pass all the others.
  */
-export function countOf(rules: ListRules, selection: Selection): SQL {
+export function countQuery(rules: ListRules, selection: Selection): SQL {
   const { table, filters } = rules;
   const { perParent } = selection;
-  const others = othersOf(rules, selection);
+  const others = otherFilters(rules, selection);
   // At least one, for Citus. They have the same names in the rows as in the table.
-  const columns = listOf([...new Set([table.id, ...others.map(name => filters[name] as PgColumn)])]);
+  const columns = joinComma([...new Set([table.id, ...others.map(name => filters[name] as PgColumn)])]);
   const name = raw(`"${getTableName(table)}"`);
   // With a limit, it reads the index in order.
   const rows = sql`select ${columns} ${passedBy(rules, selection)} limit ${numberIn(rules)('$most')}`;
@@ -38,15 +38,21 @@ export function countOf(rules: ListRules, selection: Selection): SQL {
 }
 
 /** The filters that choose of what the rarest one selects. */
-export const othersOf = ({ filters }: ListRules, { used, rarest }: Selection) =>
+export const otherFilters = ({ filters }: ListRules, { used, rarest }: Selection) =>
   used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
 
 /** What is counted, in the order of the index of the rarest filter: otherwise PostgreSQL might choose another one. */
 export function passedBy(rules: ListRules, selection: Selection): SQL {
-  const others = othersOf(rules, selection);
+  const others = otherFilters(rules, selection);
   const used = selection.used.filter(name => !others.includes(name));
-  const range = rangeOf(rules, { ...selection, used, sort: 'createdAt', descending: false, from: 'number' });
+  const range = rangeCondition(rules, {
+    ...selection,
+    used,
+    sort: 'createdAt',
+    descending: false,
+    from: 'number',
+  });
   const { table, filters } = rules;
   const rarest = filters[selection.rarest ?? ''];
-  return sql`from ${table} where ${range} ${rarest && sql`order by ${indexedOf(rarest)}, ${table.id}`}`;
+  return sql`from ${table} where ${range} ${rarest && sql`order by ${indexedPart(rarest)}, ${table.id}`}`;
 }

@@ -5,7 +5,7 @@ import { isId } from '#src/core/ids.ts';
  * Where a record stands in a list: the values it is sorted by, then its id, as texts. Without values it is an end of
  * the list, as an empty `after` or `before` is.
  */
-export type Position = string[];
+export type CursorPosition = string[];
 
 /** No text of ours contains it. */
 const separator = '\0';
@@ -15,13 +15,13 @@ const separator = '\0';
  * list, its order and its filters. The checksum refuses a mistyped cursor and one of another list, which would
  * silently lead to the wrong page. It is no secret: a forged cursor only chooses another position.
  */
-export function makeCursor(list: string, position: Position): string {
+export function makeCursor(list: string, position: CursorPosition): string {
   const text = position.join(separator);
   return `${checksum(list, text)}${Buffer.from(text).toString('base64url')}`;
 }
 
 /** The position in a cursor of this list, whose positions have so many values; undefined for any other text. */
-export function readCursor(list: string, cursor: string, values: number): Position | undefined {
+export function readCursor(list: string, cursor: string, values: number): CursorPosition | undefined {
   const text = Buffer.from(cursor.slice(checksumLength), 'base64url').toString();
   const position = text === '' ? [] : text.split(separator);
   const isPosition = text === '' || (position.length === values && isId(position.at(-1) ?? ''));

@@ -7,8 +7,8 @@ import type { Connection } from '#src/database/connection.ts';
 import { databaseFailure } from '#src/database/databaseErrors.ts';
 import { rowsOf } from '#src/database/statements/statement.ts';
 import { totalsStatement } from './counts.ts';
-import { makeCursor, type Position, readCursor } from './cursors.ts';
-import type { CursorPage, Page, Slice } from './pages.ts';
+import { type CursorPosition, makeCursor, readCursor } from './cursors.ts';
+import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readCounting, readPassing, rowsOfPoint } from './prices.ts';
 import {
   type Criteria,
@@ -18,11 +18,11 @@ import {
   type ListRules,
   namesIn,
   ownFilter,
-  periodOf,
+  readPeriod,
   wrongParameter,
 } from './rules.ts';
-import { positionValue, type Reading } from './selection.ts';
-import { type Plan, planOf } from './statements.ts';
+import { type PageReading, positionValue } from './selection.ts';
+import { type Plan, planPage } from './statements.ts';
 
 /** Records with a list each, as values of the filter that selects it. */
 export interface Parents<Filter extends string = string> {
@@ -48,18 +48,18 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   /** A page by cursor if the query has one, else by number. */
-  async page(context: Context, query: ListQuery<Filter, Sort>): Promise<Page<T> | CursorPage<T>> {
+  async page(context: Context, query: ListQuery<Filter, Sort>): Promise<ListPage<T> | CursorPage<T>> {
     const [cursor] = namesIn(['after', 'before'], query as Cursors);
     if (cursor === undefined) return this.byNumber(context, query);
     if (query.page !== undefined) throw wrongParameter('page', `cannot be combined with "${cursor}"`);
     return this.byCursor(context, query);
   }
 
-  async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<Page<T>> {
+  async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<ListPage<T>> {
     const query = this.#allowed(context, asked);
     const reading = this.#readingOf(query, { from: 'number' });
     const { toRecord } = this.#planOf(reading);
-    const values = valuesOf(query);
+    const values = cursorValues(query);
     const read = (db: Connection, $most: number) =>
       this.#planOf({ ...reading, isFew: $most <= rowsOfPoint }).run(db, { ...values, $most });
     const rows = await readCounting(context, read, ([first]) => Number(first?.at(-1)));
@@ -75,7 +75,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const reading = this.#readingOf(query, { from: 'end' });
     const plan = this.#planOf(reading);
     const start = positionIn(query, this.#listNameOf(query), plan.length);
-    const read = async (descending: boolean, position: Position, limit: number) => {
+    const read = async (descending: boolean, position: CursorPosition, limit: number) => {
       const isById = plan.length === 1;
       const from = !isById && position.length > 0 ? 'position' : 'end';
       const names = isById
@@ -83,7 +83,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
         : position.map((_, index) => positionValue(index));
       const values = Object.fromEntries(position.map((value, index) => [names[index], value]));
       const { run } = this.#planOf({ ...reading, descending, from });
-      return run(context.db, { ...valuesOf(query), ...values, limit });
+      return run(context.db, { ...cursorValues(query), ...values, limit });
     };
     const rows = await read(reading.descending, start, query.limit + 1).catch(error => {
       throw isNoValue(error) ? wrongCursor(query) : error;
@@ -105,7 +105,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     most: number,
   ): Promise<Map<string, Slice<T>>> {
     const query = this.#allowed(context, asked);
-    const { $skip } = valuesOf(query);
+    const { $skip } = cursorValues(query);
     // What is counted is at least what is passed, and is paid for.
     const totals =
       $skip * ids.length >= rowsOfPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
@@ -113,12 +113,12 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const how = { from: 'number', perParent: filter, brief: query.$brief } as const;
     const plan = this.#planOf(this.#readingOf({ ...query, [filter]: '' }, how));
     const limits = { limit: query.limit + 1, $most: most + ids.length };
-    const values = { ...valuesOf(query), ...limits, $parents: ids.join() };
+    const values = { ...cursorValues(query), ...limits, $parents: ids.join() };
     const rows = await readPassing(context, passed, db => plan.run(db, values));
     const byParent = Map.groupBy(rows, plan.parentOf);
-    const sliceOf = (id: string) =>
+    const cutRange = (id: string) =>
       this.#sliceOf({ ...query, [filter]: id }, plan, byParent.get(id) ?? [], false);
-    return new Map(ids.map(id => [id, sliceOf(id)]));
+    return new Map(ids.map(id => [id, cutRange(id)]));
   }
 
   /** The total of each parent: one statement. */
@@ -132,7 +132,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter, rarest: filter };
     const make = () => rowsOf(totalsStatement(this.#rules, selection));
     const run = keptIn(this.#totals, JSON.stringify(selection), make);
-    const values = { ...criteria, ...periodOf(criteria), $parents: ids.join() };
+    const values = { ...criteria, ...readPeriod(criteria), $parents: ids.join() };
     const rows = await readCounting(
       context,
       (db, $most) => run(db, { ...values, $most }),
@@ -173,7 +173,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
   }
 
-  #readingOf(query: ListQuery, how: Pick<Reading, 'from' | 'perParent' | 'brief'>): Reading {
+  #readingOf(query: ListQuery, how: Pick<PageReading, 'from' | 'perParent' | 'brief'>): PageReading {
     const used = this.#usedIn(query);
     const { sort: named = '-createdAt' } = query;
     const sort = named.replace('-', '');
@@ -190,23 +190,23 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   /** The list with its order and its filters: what a cursor fits. */
   #listNameOf(query: ListQuery): string {
     const filters = this.#usedIn(query).map(filter => [filter, query[filter as never]]);
-    return JSON.stringify([getTableName(this.#rules.table), query.sort, periodOf(query), filters]);
+    return JSON.stringify([getTableName(this.#rules.table), query.sort, readPeriod(query), filters]);
   }
 
-  #planOf(reading: Reading): Plan {
-    return keptIn(this.#plans, JSON.stringify(reading), () => planOf(this.#rules, reading));
+  #planOf(reading: PageReading): Plan {
+    return keptIn(this.#plans, JSON.stringify(reading), () => planPage(this.#rules, reading));
   }
 }
 
 /** The values of a query in a statement. */
-const valuesOf = (query: ListQuery) => ({
+const cursorValues = (query: ListQuery) => ({
   ...query,
-  ...periodOf(query),
+  ...readPeriod(query),
   $skip: ((query.page ?? 1) - 1) * query.limit,
 });
 
 /** The position of the cursor, after which a page begins. */
-function positionIn(query: Cursors, list: string, values: number): Position {
+function positionIn(query: Cursors, list: string, values: number): CursorPosition {
   if (namesIn(['after', 'before'], query).length > 1)
     throw wrongParameter('before', 'cannot be combined with "after"');
   const cursor = query.before ?? query.after;

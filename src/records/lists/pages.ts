@@ -1,17 +1,17 @@
 import type { CursorMeta, PageMeta } from '#schemas/parts/lists.ts';
 
-export interface Page<T, Meta = PageMeta> {
+export interface ListPage<T, Meta = PageMeta> {
   data: T[];
   meta: Meta;
   hasNext: boolean;
 }
 /** A page without the values for REST. */
-export interface Slice<T> extends Omit<Page<T>, 'meta'> {
+export interface Slice<T> extends Omit<ListPage<T>, 'meta'> {
   hasPrevious: boolean;
   /** The cursor of one of the records. */
   cursorAt: (index: number) => string;
 }
-export interface CursorPage<T> extends Page<T, CursorMeta>, Slice<T> {}
+export interface CursorPage<T> extends ListPage<T, CursorMeta>, Slice<T> {}
 
 /** The queries of neighbouring pages by link relation; undefined where there is no such page. */
 type Neighbours = Record<string, object | undefined>;
@@ -47,11 +47,11 @@ const maxLinkLength = 2048;
 
 /** The `Link` header (RFC 8288). When all links are too long, only the previous and next page; else undefined. */
 export function linkHeader(path: string, neighbours: Neighbours): string | undefined {
-  const headerOf = (relations: string[]) =>
+  const linkHeader = (relations: string[]) =>
     relations
       .filter(relation => neighbours[relation])
       .map(relation => `<${path}?${new URLSearchParams({ ...neighbours[relation] })}>; rel="${relation}"`)
       .join(', ');
-  const candidates = [headerOf(Object.keys(neighbours)), headerOf(['prev', 'next'])];
+  const candidates = [linkHeader(Object.keys(neighbours)), linkHeader(['prev', 'next'])];
   return candidates.find(header => header.length <= maxLinkLength) || undefined;
 }

@@ -64,13 +64,13 @@ export const namesIn = <Name extends string>(names: readonly Name[], query: { [K
   names.filter(name => query[name] !== undefined);
 
 /** A period as a range of ids, which begin with their time: the values of a statement, neither of them included. */
-export function periodOf(query: Period) {
-  const boundOf = (name: keyof Period) => {
+export function readPeriod(query: Period) {
+  const boundId = (name: keyof Period) => {
     const bound = query[name];
     const time = bound === undefined ? undefined : readBound(bound);
     return time && lowestId(time);
   };
-  return { $above: boundOf('createdSince') ?? firstId, $below: boundOf('createdBefore') ?? lastId };
+  return { $above: boundId('createdSince') ?? firstId, $below: boundId('createdBefore') ?? lastId };
 }
 
 export const hasPeriod = (query: Period) => namesIn(['createdSince', 'createdBefore'], query).length > 0;

@@ -14,7 +14,7 @@ export interface Selection {
 }
 
 /** How a page of a list is read. Each combination is one statement. */
-export interface Reading extends Selection {
+export interface PageReading extends Selection {
   sort: string;
   descending: boolean;
   /**
@@ -27,8 +27,8 @@ export interface Reading extends Selection {
 }
 
 const { placeholder, raw } = sql;
-export const listOf = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
-const tuple = (parts: SQLWrapper[]) => sql`(${listOf(parts)})`;
+export const joinComma = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
+const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
 
 /** One of the ids of the placeholder `$parents`, in a statement for each of them. */
 export const parent = sql`parent.id`;
@@ -38,7 +38,7 @@ export const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}
 export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
 
 /** The columns that place a record in the order of the list. */
-export const positionColumns = (rules: ListRules, reading: Reading) => [
+export const positionColumns = (rules: ListRules, reading: PageReading) => [
   ...sortedBy(rules, reading),
   rules.table.id,
 ];
@@ -49,16 +49,16 @@ export const positionColumns = (rules: ListRules, reading: Reading) => [
  */
 export const sortedBy = (
   { sorts = {}, filters }: ListRules,
-  { sort, used }: Pick<Reading, 'sort' | 'used'>,
+  { sort, used }: Pick<PageReading, 'sort' | 'used'>,
 ) => (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
 
-export const isById = (rules: ListRules, reading: Pick<Reading, 'sort' | 'used'>) =>
+export const isById = (rules: ListRules, reading: Pick<PageReading, 'sort' | 'used'>) =>
   sortedBy(rules, reading).length === 0;
 
-const placeholderOf = (filter: string, { perParent }: Selection): SQLWrapper =>
+const filterValue = (filter: string, { perParent }: Selection): SQLWrapper =>
   filter === perParent ? parent : placeholder(filter);
 
-export const indexedOf = (filter: Compared) => (is(filter, Column) ? filter : filter.indexed);
+export const indexedPart = (filter: Compared) => (is(filter, Column) ? filter : filter.indexed);
 const valueFor = (filter: Compared, value: SQLWrapper) => (is(filter, Column) ? value : filter.of(value));
 
 /** What the filters select, and the period: a range of ids, because they begin with their time. */
@@ -66,13 +66,13 @@ export function matching({ table: { id }, filters }: ListRules, selection: Selec
   const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
   const conditions = selection.used.map(name => {
     const filter = filters[name] as Compared;
-    return eq(indexedOf(filter), valueFor(filter, placeholderOf(name, selection)));
+    return eq(indexedPart(filter), valueFor(filter, filterValue(name, selection)));
   });
   return and(selection.hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
 }
 
 /** The filter whose index has the records in the order of the list. */
-export const prefixOf = (rules: ListRules, reading: Reading) =>
+export const indexedFilter = (rules: ListRules, reading: PageReading) =>
   isById(rules, reading) ? reading.rarest : undefined;
 
 /**
@@ -82,10 +82,10 @@ export const prefixOf = (rules: ListRules, reading: Reading) =>
  * id`, the plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an
  * action that 3 of 600,000 entries have.
  */
-export function rangeOf(rules: ListRules, reading: Reading): SQL | undefined {
+export function rangeCondition(rules: ListRules, reading: PageReading): SQL | undefined {
   const { descending, from, used } = reading;
   const { id } = rules.table;
-  const prefix = prefixOf(rules, reading);
+  const prefix = indexedFilter(rules, reading);
   if (!isById(rules, reading))
     return and(
       from === 'position' ? beyond(positionColumns(rules, reading), descending) : undefined,
@@ -93,7 +93,7 @@ export function rangeOf(rules: ListRules, reading: Reading): SQL | undefined {
     );
   if (prefix === undefined) return matching(rules, { ...reading, hasPeriod: true });
   const filter = rules.filters[prefix] as Compared;
-  const [indexed, value] = [indexedOf(filter), valueFor(filter, placeholderOf(prefix, reading))];
+  const [indexed, value] = [indexedPart(filter), valueFor(filter, filterValue(prefix, reading))];
   const bound = (name: string) => tuple([value, placeholder(name)]);
   return and(
     sql`${tuple([indexed, id])} > ${bound('$above')} and ${tuple([indexed, id])} < ${bound('$below')}`,

@@ -10,34 +10,34 @@ import {
   sql,
 } from '#drizzle/orm.ts';
 import { rowMapper, rowsOf, unknown } from '#src/database/statements/statement.ts';
-import { countOf, othersOf, passedBy } from './counts.ts';
+import { countQuery, otherFilters, passedBy } from './counts.ts';
 import { bookkeeping, type Compared, type ListRules } from './rules.ts';
 import {
-  indexedOf,
+  indexedFilter,
+  indexedPart,
   isById,
-  listOf,
+  joinComma,
   matching,
   numberIn,
+  type PageReading,
   parents,
   positionColumns,
-  prefixOf,
-  type Reading,
-  rangeOf,
+  rangeCondition,
   sortedBy,
 } from './selection.ts';
 
 const { placeholder, raw } = sql;
 
-export type Plan = ReturnType<typeof planOf>;
+export type Plan = ReturnType<typeof planPage>;
 
 /** The statement of a page, and how its rows are read. */
-export function planOf(rules: ListRules, reading: Reading) {
-  const columns = columnsOf(rules, reading);
+export function planPage(rules: ListRules, reading: PageReading) {
+  const columns = rowColumns(rules, reading);
   const position = positionColumns(rules, reading).map(column => columns.indexOf(column));
   const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
   return {
     run: rowsOf(pageStatement(rules, reading)),
-    toRecord: rowMapper(recordColumnsOf(rules, reading)),
+    toRecord: rowMapper(recordColumns(rules, reading)),
     /** How many values a position has: those of the sort, and the id. */
     length: position.length,
     positionOf: (row: unknown[] | undefined) => (row ? position.map(index => String(row[index])) : []),
@@ -49,28 +49,28 @@ export function planOf(rules: ListRules, reading: Reading) {
  * A page. By number each row ends in the total, which is of the same snapshot, and in how many rows were counted for
  * it: past the end there is one row without a record.
  */
-function pageStatement(rules: ListRules, reading: Reading): SQL {
+function pageStatement(rules: ListRules, reading: PageReading): SQL {
   if (reading.perParent !== undefined) {
-    const page = recordsOf(rules, reading);
+    const page = recordQuery(rules, reading);
     return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknown('$most')}`;
   }
-  if (reading.from !== 'number') return recordsOf(rules, reading);
-  const { start, ...begin } = startOf(rules, reading);
-  const records = recordsOf(rules, reading, begin);
+  if (reading.from !== 'number') return recordQuery(rules, reading);
+  const { start, ...begin } = startQuery(rules, reading);
+  const records = recordQuery(rules, reading, begin);
   // Not a lateral join: a distributed table cannot be in one.
   return sql`with start as (${start})
     select record.*, start.* from start left join (${records}) as record on true`;
 }
 
 /** The columns of a record, by member. */
-function recordColumnsOf({ table, columns = getTableColumns(table) }: ListRules, { brief }: Reading) {
+function recordColumns({ table, columns = getTableColumns(table) }: ListRules, { brief }: PageReading) {
   if (!brief) return columns;
   return Object.fromEntries(Object.entries(columns).filter(([member]) => !bookkeeping.includes(member)));
 }
 
 /** The columns of a row: those of the record, and those of its position and its parent that are not among them. */
-function columnsOf(rules: ListRules, reading: Reading): SQLWrapper[] {
-  const columns = Object.values(recordColumnsOf(rules, reading));
+function rowColumns(rules: ListRules, reading: PageReading): SQLWrapper[] {
+  const columns = Object.values(recordColumns(rules, reading));
   const parent = reading.perParent === undefined ? [] : [rules.filters[reading.perParent] as PgColumn];
   return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, reading), ...parent])];
 }
@@ -82,21 +82,21 @@ interface Begin {
   isPaid?: SQL;
 }
 
-function recordsOf(rules: ListRules, reading: Reading, { bound, skip, isPaid }: Begin = {}): SQL {
+function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPaid }: Begin = {}): SQL {
   const { table, filters } = rules;
   const { descending, from } = reading;
-  const prefix = prefixOf(rules, reading);
+  const prefix = indexedFilter(rules, reading);
   const number = numberIn(rules);
   const order =
-    prefix === undefined || bound ? sortedBy(rules, reading) : [indexedOf(filters[prefix] as Compared)];
+    prefix === undefined || bound ? sortedBy(rules, reading) : [indexedPart(filters[prefix] as Compared)];
   const direction = raw(descending ? 'desc' : 'asc');
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
-  const isChosen = !isById(rules, reading) || othersOf(rules, reading).length > 0;
+  const isChosen = !isById(rules, reading) || otherFilters(rules, reading).length > 0;
   const isSorted = reading.isFew && isChosen && keptList(rules, reading) === undefined;
   const rows = sql`(select * ${passedBy(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
-  return sql`select ${listOf(columnsOf(rules, reading))} from ${isSorted ? rows : table}
-    where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeOf(rules, reading))}
-    order by ${listOf([...order, table.id].map(part => sql`${part} ${direction}`))}
+  return sql`select ${joinComma(rowColumns(rules, reading))} from ${isSorted ? rows : table}
+    where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeCondition(rules, reading))}
+    order by ${joinComma([...order, table.id].map(part => sql`${part} ${direction}`))}
     limit ${number('limit')} ${offset}`;
 }
 
@@ -104,13 +104,13 @@ function recordsOf(rules: ListRules, reading: Reading, { bound, skip, isPaid }: 
  * The total, and where a page by number begins. For a list whose totals are kept, `list_position`
  * (drizzle/migrations/*_totals.sql) knows both. Any other list is counted, and the rows before the page are skipped.
  */
-function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
+function startQuery(rules: ListRules, reading: PageReading): Begin & { start: SQL } {
   const { table } = rules;
   const { descending } = reading;
   const list = keptList(rules, reading);
   // No page of what is not paid for.
   const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
-  if (list === undefined) return { start: sql`select ${countOf(rules, reading)}`, isPaid };
+  if (list === undefined) return { start: sql`select ${countQuery(rules, reading)}`, isPaid };
   const position = (skip: SQLWrapper) => sql`from list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
   if (!isById(rules, reading)) {
     const start = sql`select total, least(total, ${placeholder('$skip')}::bigint) as passed ${position(raw('0'))}`;
@@ -122,7 +122,7 @@ function startOf(rules: ListRules, reading: Reading): Begin & { start: SQL } {
 }
 
 /** The name of a list whose total `list_watch` keeps; undefined for other lists. */
-function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: Reading): SQL | undefined {
+function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: PageReading): SQL | undefined {
   const [only, ...others] = used;
   if (counted === undefined || hasPeriod || others.length > 0) return undefined;
   const name = getTableName(table);

@@ -1,6 +1,6 @@
 // runs: in its own process
 import t, { type Test } from 'tap';
-import { connectionOf, connectTo } from '#src/database/postgres/client.ts';
+import { connectTo, pooledConnection } from '#src/database/postgres/client.ts';
 import { createPostgres } from '#test/helper/database.ts';
 import { outcome } from '#test/helper/servers/fakeServer.ts';
 import { queryPostgres } from '#test/rig/cluster/postgres.ts';
@@ -15,7 +15,7 @@ async function outdatedStatements(t: Test, change: string) {
   await queryPostgres(url, 'create table items (id int, done bool, data bytea, price text)');
   const pool = connectTo({ url, connections: 2 });
   t.teardown(() => pool.close());
-  const db = connectionOf(pool);
+  const db = pooledConnection(pool);
   const add = (id: number, { rows } = db) =>
     rows('insert into items values ($1, $2, $3, $4) returning price', [id, true, data, `${id}`]);
   const find = (id: number) => db.rows('select id from items where price = $1', [`${id}`]);

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import { ladder, type Scope } from '#schemas/service/apiKey.ts';
-import { type Need, scopesOf } from '#src/access/need.ts';
+import { type Need, scopesIn } from '#src/access/need.ts';
 import type { AnyResource } from '#src/records/resource.ts';
 import { bearer, openIssuer } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
@@ -51,7 +51,7 @@ interface Asked {
 export function expected({ caller, resource, isOwn }: Cell, { scope, writes, creates }: Asked) {
   const { scopes, isPerson } = caller;
   if (!scopes) return 401;
-  const [usual, own] = scopesOf(scope);
+  const [usual, own] = scopesIn(scope);
   if (scopes.includes(usual)) return 'done';
   if (!own || !scopes.includes(own)) return 'forbidden';
   const isHidden = resource.isPrivate && !scopes.includes('read');

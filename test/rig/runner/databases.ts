@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { pino } from 'pino';
-import { connectionOf } from '#src/database/embedded/client.ts';
+import { embeddedConnection } from '#src/database/embedded/client.ts';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { migrate } from '#src/database/migrations/migrations.ts';
 import { Citus } from '#test/rig/citus/citus.ts';
@@ -16,8 +16,8 @@ const silent = pino({ level: 'silent' });
 export async function makeSnapshot(folder: string): Promise<string> {
   // Small, because each test unpacks it: 1 MB of log instead of 16, and no templates for new databases.
   const client = await PGlite.create({ initDbStartParams: ['--wal-segsize=1'] });
-  await migrate(connectionOf(client));
-  await makeTables(connectionOf(client));
+  await migrate(embeddedConnection(client));
+  await makeTables(embeddedConnection(client));
   for (const name of ['template0', 'template1']) {
     await client.exec(`update pg_database set datistemplate = false where datname = '${name}'`);
     await client.exec(`drop database ${name}`);
