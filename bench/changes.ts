@@ -11,7 +11,7 @@ import { workloads } from './workloads.ts';
 const usage = `node bench/changes.ts: measures the stream of changes: what readers cost a write, how soon another instance shows
 it, and what 2,000 readers need. Needs wrk and Linux.`;
 
-/** In a process of their own, which reads while wrk runs. */
+/** Opens readers in a process of their own, which reads while this one waits for wrk. */
 async function openReaders(origin: string, amount: number) {
   const script = `${import.meta.dirname}/readers.ts`;
   const child: ChildProcess = spawn(process.execPath, [
@@ -41,7 +41,7 @@ const create = (origin: string, name: string) =>
 /** Milliseconds from a request at one instance until the other one shows the change. */
 async function delays(from: string, to: string): Promise<number[]> {
   const stream = await openEvents(undefined, `${to}/api/changes`);
-  // Until the writer has heard that somebody follows.
+  // Gives the writer time to hear that somebody follows.
   await sleep(2500);
   const all: number[] = [];
   for (let i = 0; i < 200; i++) {

@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import { LocalPostgres } from '#test/rig/cluster/postgres.ts';
 import { makeTablesAt } from '#test/world/tables.ts';
 
-/** Each burrow has as many specimens as every other, spread over the table; one specimen in five is rough. */
+/** All burrows have equally many specimens, spread over the table; one specimen in five is rough. */
 export const size = { users: 10_000, burrows: 10_000, specimens: 200_000 };
 
 const port = 4190;
@@ -24,7 +24,7 @@ export const idOf = (number: number) => `01980000-0000-7000-8000-${number.toStri
 const uuid = (kind: number, number: string) =>
   `('01980000-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
 
-// They go past the triggers that count, so that no change is left to be folded while requests are measured.
+// The inserts bypass the triggers that count, so that no change is left to be folded while requests are measured.
 const serviceRows = `
   set session_replication_role = replica;
   insert into users (id, name, email, created_at, updated_at)

@@ -9,7 +9,7 @@ import postgres from 'postgres';
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: 4,
   fetch_types: false,
-  // As a text: the driver leaves out a setting that is the number 0.
+  // The 0 is text, because the driver leaves out a setting that is the number 0.
   connection: {
     search_path: 'floor',
     TimeZone: 'UTC',
@@ -22,7 +22,7 @@ const secret = process.env.BENCH_SECRET ?? '';
 
 const query = (text: string, values: (string | number)[] = []) => sql.unsafe(text, values, { prepare: true });
 
-/** From `2026-11-21 09:30:00.5+00`. */
+/** Turns `2026-11-21 09:30:00.5+00` into `2026-11-21T09:30:00.5Z`. */
 function isoOf(time: string): string {
   return `${time.slice(0, 10)}T${time.slice(11, -3)}Z`;
 }

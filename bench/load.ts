@@ -11,7 +11,7 @@ export interface Target {
   origin: string;
   pid: number;
   database: BenchDatabase;
-  /** Its id of the user, and of the burrow, with a number. */
+  /** The server's id of the user, and of the burrow, with this number. */
   idOf: (number: number) => string;
 }
 export interface Figures {
@@ -21,7 +21,7 @@ export interface Figures {
   /** Milliseconds. */
   p50: number;
   p99: number;
-  /** Of an answer, with its headers. */
+  /** The bytes of an answer with its headers. */
   bytes: number;
 }
 
@@ -30,7 +30,7 @@ export const cpu = ({ server, postgres }: Figures) => server + postgres;
 const connections = 50;
 /** Seconds for compiling the code and filling the caches. */
 const warmUp = 2;
-/** How many requests are made beforehand. Sent twice, a new user is refused, and an event costs less. */
+/** How many requests are made beforehand. A user sent twice would be refused, and an event sent twice costs less. */
 const made = { repeated: 20_000, newPerSecond: 15_000 };
 
 export function checkWrk(): void {
@@ -38,7 +38,7 @@ export function checkWrk(): void {
     throw new OperatorError('The load comes from wrk, which is not installed: apt-get install wrk');
 }
 
-/** Loads a server for some seconds; the cost of its answers includes what they leave to be done. */
+/** Loads a server for some seconds; the cost of its answers includes the work that they leave behind. */
 export async function load(workload: Workload, target: Target, seconds: number): Promise<Figures> {
   const { pid, database } = target;
   send(workload, target, warmUp);
@@ -57,7 +57,7 @@ export async function load(workload: Workload, target: Target, seconds: number):
   };
 }
 
-/** One answer is compared with what was asked for: of those that are timed, only the status is seen. */
+/** Compares one answer with what was asked for: of the answers that are timed, wrk sees only the status. */
 async function checkAnswer(workload: Workload, { name, origin, idOf }: Target): Promise<void> {
   const choice = choose(idOf);
   const { path, ...request } = workload.request(choice);
@@ -86,7 +86,7 @@ function send(workload: Workload, { name, origin, database, idOf }: Target, seco
   const { requests, wrong } = result;
   const failed = `${workload.name}, ${name}: ${wrong} of ${requests} answers are errors or missing`;
   if (wrong > 0 || requests === 0) throw new OperatorError(failed);
-  // Those in flight at the end were sent as well.
+  // Requests in flight at the end were sent as well.
   if (workload.isNew && requests + connections > count) throw new Error('Requests were sent twice.');
   return result;
 }

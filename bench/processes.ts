@@ -7,7 +7,7 @@ import { OperatorError } from '#src/core/errors.ts';
 
 const children: ChildProcess[] = [];
 
-/** Starts a server by a command of the shell. */
+/** Starts a server with a shell command, and waits until it is ready. */
 export async function start(command: string, port: number, settings: Record<string, string>) {
   const origin = `http://127.0.0.1:${port}`;
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
@@ -23,7 +23,7 @@ export async function start(command: string, port: number, settings: Record<stri
   return { origin, pid: child.pid ?? 0, ready: (performance.now() - began) / 1000 };
 }
 
-/** The floor has no such path: its 404 counts as well. */
+/** Whether a server answers. The floor lacks this path, so its 404 counts as well. */
 async function isReady(origin: string): Promise<boolean> {
   const answer = await fetch(`${origin}/health/ready`).catch(() => undefined);
   await answer?.arrayBuffer();
@@ -33,7 +33,7 @@ async function isReady(origin: string): Promise<boolean> {
 /** Stops what was started. */
 export async function stopAll(): Promise<void> {
   for (const child of children) {
-    // False when it has ended already.
+    // `kill` returns false when the child has ended already.
     if (child.kill('SIGTERM')) await once(child, 'exit');
   }
 }
@@ -42,7 +42,7 @@ export async function stopAll(): Promise<void> {
 export function cpuOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
   const ticks = [pid, ...children].map(ticksOf).reduce((sum, each) => sum + each, 0);
-  // Linux counts a hundred a second.
+  // Linux counts a hundred ticks a second.
   return ticks * 10;
 }
 
@@ -52,10 +52,10 @@ function ticksOf(pid: number | string): number {
       .replace(/^.*\) /s, '')
       .split(' ')
       .map(Number);
-    // In user mode and in the kernel: of the process, and of its children that have exited.
+    // Ticks in user mode and in the kernel, of the process and of its children that have exited.
     return fields.slice(11, 15).reduce((sum, each) => sum + each);
   } catch {
-    // It has just exited, and is counted with its parent.
+    // The process has just exited, and is counted with its parent.
     return 0;
   }
 }

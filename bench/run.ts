@@ -31,7 +31,7 @@ async function main({ values }: Arguments<typeof options>): Promise<void> {
   const database = await openBenchDatabase();
   try {
     const service = await startService(database, values.profile);
-    // By then the garbage of the start has been collected.
+    // The pause gives Node time to collect the garbage of the start.
     await sleep(2000);
     const memory = [memoryOf(service.pid)];
     const floor = await startFloor(database);
@@ -48,7 +48,7 @@ async function main({ values }: Arguments<typeof options>): Promise<void> {
   }
 }
 
-/** As `npm start` does it, with the same flags for Node, and with the resources of test/world. */
+/** Starts the service as `npm start` does, with the same flags for Node, but with the resources of test/world. */
 async function startService(database: BenchDatabase, profile: string | undefined) {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
   const options = [

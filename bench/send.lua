@@ -1,4 +1,4 @@
--- For wrk: sends the requests of a file, which are separated by the byte 30, over and over; its last line is JSON.
+-- Has wrk send the requests of a file, separated by the byte 30, over and over. Its last line of output is JSON.
 local requests, position = {}, 0
 
 function init(arguments)

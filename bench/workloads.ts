@@ -10,7 +10,7 @@ interface Choice {
   number: number;
   id: string;
   page: number;
-  /** Is in no other request. */
+  /** A text that is in no other request. */
   unique: string;
 }
 export interface Sent {
@@ -22,7 +22,7 @@ export interface Sent {
 export interface Workload {
   name: string;
   title: string;
-  /** The ratio to the floor that it may cost. */
+  /** The highest ratio to the cost of the floor that is accepted. */
   target: number;
   /** No request may be sent twice. */
   isNew?: true;
@@ -52,7 +52,7 @@ function post(path: string, body: string, signature: Record<string, string> = {}
   return { method: 'POST', path, headers, body };
 }
 
-/** An event as large as those of Stripe, of one of 5,000 customers. */
+/** A signed event of one of 5,000 customers, as large as those of Stripe. */
 function signed(unique: string): Sent {
   const time = Math.floor(Date.now() / 1000);
   const body =

@@ -6,20 +6,20 @@
 \set password `cat "$SERVICE_PASSWORD_FILE"`
 -- Fails when the file is absent or empty: PostgreSQL would make a role without a password.
 select 1 / length(:'password') as has_password \gset
--- Where the role that migrates may not create roles, another one creates this role first.
+-- Creates the role. If the role that migrates may not create roles, another one creates this role first.
 select format('create role triport_service login password %L', :'password')
   where not exists (select from pg_roles where rolname = 'triport_service') \gexec
 
--- What there is.
+-- Grants rights on what there is.
 grant usage on schema public to triport_service;
 grant select, insert, update, delete on all tables in schema public to triport_service;
 grant usage on all sequences in schema public to triport_service;
 grant execute on all functions in schema public to triport_service;
--- The schema in which Drizzle keeps which migrations have run. The first migration creates it.
+-- Drizzle keeps in this schema which migrations have run. The first migration creates it.
 select 'grant usage on schema drizzle to triport_service; grant select on all tables in schema drizzle to triport_service'
   where to_regnamespace('drizzle') is not null \gexec
 
--- What later migrations of the role that runs this create.
+-- Grants rights on what later migrations of the role that runs this create.
 alter default privileges grant usage on schemas to triport_service;
 alter default privileges grant select on tables to triport_service;
 alter default privileges in schema public grant insert, update, delete on tables to triport_service;

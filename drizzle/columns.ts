@@ -2,7 +2,7 @@ import { customType, integer, uuid } from './orm.ts';
 
 /**
  * Text in code point order. The default collation differs between servers and between releases of their C library:
- * the same list would have two orders, and an index made under the one would be corrupt under the other.
+ * the same list would have two orders, and an index made with one of them would be corrupt with the other.
  */
 export const textByCode = customType<{ data: string; driverData: string }>({
   dataType: () => 'text collate "C"',
@@ -14,14 +14,14 @@ export const instant = customType<{ data: string; driverData: string }>({
   fromDriver: value => toIso(value),
 });
 
-/** A JSON value, in its own order of members. Drizzle's column reads a string of digits as a number. */
+/** A JSON value that keeps the order of its members. Drizzle's own column reads a string of digits as a number. */
 export const json = customType<{ data: unknown; driverData: unknown }>({
   dataType: () => 'json',
   toDriver: value => (value === null ? null : JSON.stringify(value)),
   fromDriver: value => value,
 });
 
-/** What every record has. */
+/** The columns of every record. */
 export const recordColumns = () => ({
   id: uuid().primaryKey(),
   version: integer().notNull().default(1),
@@ -30,8 +30,8 @@ export const recordColumns = () => ({
 });
 
 /**
- * The columns of a table whose rows are records of this type: one that is forgotten, or of another type, is an error at
- * its name.
+ * The columns of a table whose rows are records of this type. A column that is missing, or of another type, is a type
+ * error at its name.
  */
 export type ColumnsOf<R> = { [Name in keyof R]: ColumnOf<R[Name]> };
 type ColumnOf<T> = { _: { notNull: null extends T ? boolean : true } } & (
@@ -45,9 +45,9 @@ export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({
   fromDriver: value => Buffer.from(value.buffer, value.byteOffset, value.byteLength),
 });
 
-/** From the database's `2026-11-21 09:30:00.5+00`. Rearranging it takes a fifth of the time of a Date. */
+/** Converts the database's `2026-11-21 09:30:00.5+00`. Rearranging the text takes a fifth of the time of a Date. */
 function toIso(value: string): string {
-  // Another shape: a year with five digits. It throws for infinity and for years before Christ, which only SQL stores.
+  // A year with five digits has another shape. Infinity and years before Christ throw: only SQL can have stored them.
   if (value[4] !== '-' || !value.endsWith('+00')) return new Date(value).toISOString();
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${value.slice(20, -3).padEnd(3, '0')}Z`;
 }

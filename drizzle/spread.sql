@@ -1,14 +1,14 @@
 -- Spreads the tables that grow with the events over the nodes of Citus: `npm run migrate -- --spread`, once.
 --
--- The tables of the application, keys, the audit log and the queue stay on the coordinator: one address for one user and exact
+-- The tables of the application, keys, the audit log and the queue stay on the coordinator: unique e-mail addresses and exact
 -- totals need one node, and the order of the audit log is the order of commits. While the tables are copied, reads and writes of
 -- them wait.
 -- What Citus asks of the rest of the service is in docs/decisions/05-database.md.
 
--- Citus commits in two phases when a transaction wrote to two of its tables' nodes. The queue and the audit log are plain tables
+-- Citus commits in two phases if a transaction wrote to spread tables on two nodes. The queue and the audit log are plain tables
 -- of the coordinator, which do not count: a crash between its commit and that of a node would keep an event and lose its place
--- in the queue. A write to this table counts, also one that deletes no row.
--- A restored backup has it already.
+-- in the queue. A write to `commits` counts, even one that deletes no row.
+-- A restored backup has this table already.
 create table if not exists "commits" ("id" integer primary key);
 create or replace function "commit_on_all_nodes"() returns trigger language plpgsql as $$
 begin
@@ -24,6 +24,6 @@ alter table "subscriptions" drop constraint "subscriptions_pkey", add primary ke
 select create_distributed_table('webhook_events', 'fingerprint', colocate_with => 'none', shard_count => 8);
 select create_distributed_table('subscriptions', 'customer', colocate_with => 'none', shard_count => 8);
 select citus_add_local_table_to_metadata('commits');
--- The copied rows would stay on the coordinator for ever, and nobody would see them.
+-- Deletes the rows that were copied: they would stay on the coordinator for ever, and nobody would see them.
 select truncate_local_data_after_distributing_table('webhook_events');
 select truncate_local_data_after_distributing_table('subscriptions');

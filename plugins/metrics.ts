@@ -29,8 +29,8 @@ export const metricsRoute: FastifyPluginAsync<{ metrics: Metrics }> = async (app
 };
 
 /**
- * Metrics on a port of their own, without credentials: it must not be reachable from outside. It also has the health
- * of the process, because a worker serves nothing else.
+ * Serves metrics on a port of their own, without credentials: it must not be reachable from outside. The port also has
+ * the health of the process, because a worker serves nothing else.
  */
 export async function serveMetrics(
   { registry }: Metrics,

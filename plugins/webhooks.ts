@@ -45,7 +45,7 @@ Events of these types have an effect, by the format of the provider; all others 
 
 `;
 
-/** As a provider does it; with its package or `npm run webhook -- send` it is one line. */
+/** A request signed as a provider does it. With its package or `npm run webhook -- send` this is one line. */
 const signedRequest = `BODY='{"id":"evt_1","type":"payment_intent.succeeded","data":{"object":{"customer":"cus_123"}}}'
 TIME=$(date +%s)
 V1=$(printf '%s.%s' "$TIME" "$BODY" | openssl dgst -sha256 -hmac "$SIGNING_SECRET" -r | cut -d ' ' -f 1)
@@ -72,7 +72,7 @@ const deliveryRoute = (handlers: Handlers) => ({
     response,
   }),
   bodyLimit,
-  // The body is read once its signature is verified, and not before.
+  // Accepts any body: it is parsed only when its signature has been verified.
   validatorCompiler: () => (value: unknown) => ({ value }),
 });
 
@@ -111,7 +111,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
 function parseAsBytes(app: FastifyInstance): void {
   const anyType = 'application/octet-stream';
   app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
-  // Fastify would refuse a malformed media type before the parser.
+  // Fastify would refuse a malformed media type before it calls the parser.
   app.addHook('onRequest', (request, _reply, done) => {
     request.raw.headers['content-type'] = anyType;
     done();

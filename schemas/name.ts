@@ -3,7 +3,7 @@
  * the service gives to things in PostgreSQL and Redis.
  */
 export const serviceName = 'triport';
-/** The headings of pages and documents. */
+/** The name in the headings of pages and documents. */
 export const serviceTitle = 'Triport';
 
 if (!/^[a-z][a-z0-9]*$/.test(serviceName))

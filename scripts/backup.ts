@@ -18,10 +18,10 @@ async function backup({ positionals: [file] }: { positionals: string[] }, io: Io
   const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   if (!url && !existsSync(`${folder}/postgres`))
     throw new OperatorError(`There is no database in ${folder}.`);
-  // Only the owner may read it: it has all data of the database.
+  // Lets only the owner read the file, which has all data of the database.
   const umask = process.umask(0o077);
   io.progress(`Writing the database to ${file} …`);
-  // Renamed when complete, so that a partial backup never looks like a backup.
+  // The file is renamed when complete, so that a partial backup never looks like a backup.
   const unfinished = `${file}.unfinished`;
   try {
     if (url) runPgTool('pg_dump', ['--format=custom', `--file=${unfinished}`], url, io.env);

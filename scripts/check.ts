@@ -10,7 +10,7 @@ Example: npm run check`;
 
 const steps = ['tsc', 'tsc -p plugins/console', 'biome check', 'node scripts/generate.ts --check'];
 
-/** Up to the first step that fails. */
+/** Runs the steps until one fails. */
 async function check(): Promise<number> {
   checkJournal(JSON.parse(readFileSync('drizzle/migrations/meta/_journal.json', 'utf8')));
   for (const step of steps) {

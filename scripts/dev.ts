@@ -22,7 +22,7 @@ async function main({ values: { inspect } }: Arguments<typeof options>): Promise
     const server = spawn(process.execPath, [...flags, 'src/main.ts'], { stdio: 'inherit' });
     const ended = once(server, 'exit');
     const leave = () => void ended.then(() => exit(0));
-    // Ctrl-C reaches the server, too, and a second signal would end it at once.
+    // Ctrl-C reaches the server, too: a second signal from here would end it at once.
     process.removeAllListeners('SIGINT').once('SIGINT', leave);
     process.removeAllListeners('SIGTERM').once('SIGTERM', () => server.kill() && leave());
     console.log(`${await changed} has changed.`);
@@ -32,8 +32,8 @@ async function main({ values: { inspect } }: Arguments<typeof options>): Promise
 }
 
 /**
- * The next file that changes. Folders are watched, because `node --watch` (24.21) watches files, and loses one that an
- * editor or git has replaced.
+ * Waits for the next file to change. Folders are watched, because `node --watch` (24.21) watches files, and loses one
+ * that an editor or git has replaced.
  */
 async function nextChange(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();

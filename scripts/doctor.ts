@@ -21,7 +21,7 @@ Example: npm run doctor -- --servers 3 --workers 2`;
 const number = (value: string) => ({ type: 'string', default: value }) as const;
 const options = { servers: number('1'), workers: number('0'), json: { type: 'boolean' } } as const;
 
-/** Each is made when its setting is there. The sentence is for a check that finds nothing. */
+/** Each check runs when its setting is given. The sentence is reported when the check finds nothing. */
 const checks = [
   ['exposure', 'HOST', 'Nobody can reach, read or sign what is not meant for them.', checkExposure],
   ['database', 'DATABASE_URL', 'The database has the rights, migrations and connections.', checkDatabase],

@@ -72,7 +72,7 @@ async function openApi(): Promise<string> {
   return yaml;
 }
 
-/** Two resources may bring one name, which is no bug to be shown with a stack. */
+/** Two resources may bring the same name. That is no bug, so it is reported without a stack. */
 function graphqlSchema(): string {
   try {
     return schemaText(domain.fields);

@@ -64,7 +64,7 @@ const changed = [
   ...['openapi.yaml', 'schema.graphql', '.env.example', 'docs/settings.md'],
 ];
 
-/** Notes what files contain. The function puts that back: half a resource would keep the service from starting. */
+/** Returns a function that restores what files contain now: half a resource would keep the service from starting. */
 function remember(patterns: string[]): () => void {
   const before = new Map(globSync(patterns).map(path => [path, readFileSync(path)]));
   return () => {
@@ -83,24 +83,24 @@ async function writeAll(plan: Plan, files: Record<string, string>): Promise<stri
   await run('biome', 'lint', ...biome, '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
   await run('biome', 'check', ...biome, ...Object.keys(written));
   await run('drizzle-kit', 'generate', '--name', plan.table);
-  // The newest: an older one may have a name that ends the same.
+  // Takes the newest, because an older one may have a name that ends the same.
   const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1);
   const sql = migration ? readFileSync(migration, 'utf8') : '';
-  // Of two tables with one name, drizzle-kit sees one.
+  // If two tables have the same name, drizzle-kit sees only one.
   if (!migration || !sql.includes(`CREATE TABLE "${plan.table}"`))
     throw new OperatorError(`There is another table '${plan.table}': choose another name or --plural.`);
   writeFileSync(migration, withTotals(plan, sql));
-  // Here the service is put together, and refuses names that mean something else.
+  // Generating builds the service, which refuses names that mean something else.
   await run('node', 'scripts/generate.ts');
-  // Only the database knows all tables.
+  // Runs all migrations, because only the database knows all tables.
   const database = await openEmbedded({}, pino({ level: 'silent' }));
   await database.close();
-  // The service, without tests and scripts: half the time.
+  // Checks the service without tests and scripts, which takes half the time.
   await run('tsc', '-p', 'scripts/lib/resource/compiled.json');
   return migration;
 }
 
-/** What drizzle-kit wrote, and the totals that it does not know of. */
+/** Adds the totals, of which drizzle-kit does not know, to what it wrote. */
 const withTotals = (plan: Plan, sql: string) => `-- The table is new, so nothing below holds a lock for long.
 ${sql}
 -- Keeps exact totals, and the start of any page.
@@ -108,8 +108,8 @@ select list_watch('${plan.table}', '{${countedNames(plan).map(({ column }) => co
 `;
 
 /**
- * A function that runs a program. After Ctrl-C, which ends the program too, or another signal it throws, so that all is
- * undone.
+ * Returns a function that runs a program, and that throws after a signal, so that all is undone. Ctrl-C ends the
+ * program, too.
  */
 function stepsUntilSignal() {
   let ended: string | undefined;
@@ -129,7 +129,7 @@ function stepsUntilSignal() {
   };
 }
 
-/** The first lines that a program says, without the stack of an error. */
+/** The first lines that a program has printed, without the stack of an error. */
 const firstLinesOf = (output: string) =>
   output
     .replace(/\n\s+at [\s\S]*/, '')

@@ -22,10 +22,10 @@ async function restore({ positionals: [file] }: { positionals: string[] }, io: I
   io.progress(`Restoring ${file} …`);
   if (url) {
     await refuseUnlessUsable(url);
-    // In one transaction, without the owners and grants of the old server.
+    // Restores in one transaction, without the owners and grants of the old server.
     const how = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges'];
     runPgTool('pg_restore', [...how, file], url, io.env);
-    // Opening migrates it.
+    // Opening the database migrates it.
     await withDatabase(settings, async () => {});
   } else await (await openEmbedded({ folder, snapshot: readSnapshot(file) }, commandLog())).close();
   io.progress('');
@@ -36,7 +36,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }, io: I
     );
 }
 
-/** Neither database can read a backup of the other. */
+/** Refuses a backup of the other kind of database, which this kind cannot read. */
 async function refuseUnlessFrom(kind: 'PostgreSQL' | 'embedded', file: string): Promise<void> {
   await using handle = await open(file);
   const { buffer } = await handle.read(Buffer.alloc(5));
@@ -51,7 +51,7 @@ async function refuseUnlessFrom(kind: 'PostgreSQL' | 'embedded', file: string): 
   );
 }
 
-/** Reads all of it first: PGlite forgets the promise that fails when a backup was cut off, which ends the process. */
+/** Decompresses it first: PGlite leaves a rejection unhandled if a backup was cut off, which ends the process. */
 function readSnapshot(file: string): Blob {
   const bytes = readFileSync(file);
   try {

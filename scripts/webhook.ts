@@ -54,11 +54,11 @@ async function show(session: Session) {
   session.io.out(printableJson(JSON.stringify({ ...event, body }, null, 2)));
 }
 
-/** What is done with one event, or with all that match. */
+/** Acts on one event, or on all that match. */
 const actOn = (action: 'replay' | 'dismiss') => async (session: Session) => {
   if (session.values.all) return actOnAll(session, action);
   if (!session.argument) throw new UsageError('Name the id of an event, or pass --all');
-  // Ignored, a --dry-run would act.
+  // A --dry-run that is ignored would act.
   const unfit = (['dry-run', 'status', 'type', 'customer'] as const).find(name => session.values[name]);
   if (unfit) throw new UsageError(`--${unfit} works only with --all`);
   const path = `${await pathOfEvent(session)}/${action}`;

@@ -56,7 +56,7 @@ interface AppDependencies {
   now?: () => Date;
   /** Whether this process is about to end, and balancers should turn to others. */
   leaving?: () => boolean;
-  /** The delay of the event loop above which requests are refused, in milliseconds. Tests make a machine busy. */
+  /** The delay of the event loop above which requests are refused, in milliseconds. Busy tests need a higher one. */
   maxDelay?: number;
 }
 
@@ -76,33 +76,33 @@ export async function buildApp(dependencies: AppDependencies) {
   metrics.caches.set('limited_names', allowance.store.size);
   if (credentials) metrics.caches.set('api_keys', credentials.keys.size);
 
-  // Hooks run in this order, and each plugin names those that must stand before it. First, what every hook reads.
+  // Sets what every hook reads. Hooks run in this order, and each plugin names those that must stand before it.
   await app.register(routing);
-  // Cuts a connection that sends too far ahead, before that costs more.
+  // Cuts a connection that sends too many requests ahead, before they cost more.
   await app.register(connections);
   // The span of a request covers all that follows.
   if (isTracing()) await app.register(tracing);
-  // Corrects the address of the client, which the log and the limits take.
+  // Corrects the address of the client, which the log and the limits use.
   await app.register(proxies, { trusted: settings.TRUST_PROXY !== '' });
   // Sets how bodies are read and checked; routes keep what is set when they are registered.
   await app.register(parsing);
-  // Every answer has these headers, also a refusal by what follows.
+  // Gives every answer its headers, even a refusal by a later plugin.
   await app.register(headers);
-  // Every refusal by what follows is logged.
+  // Logs every request, even one that a later plugin refuses.
   await app.register(logging, { metrics });
-  // Pages of other origins read refusals, too.
+  // Lets pages of other origins read the answers, even a refusal by a later plugin.
   await app.register(cors, { origins: splitList(settings.CORS_ORIGINS) });
-  // A busy service refuses before it looks who calls.
+  // Refuses requests to a busy service before the caller is looked up.
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
   // Collects the routes, so it stands before the first of them.
   await app.register(methods);
-  // Who calls.
+  // Finds out who calls.
   await app.register(identity, { credentials, limits: allowance });
-  // How much they may ask: those who may not ask at all are counted, too.
+  // Limits how much each caller may ask, and counts even what the gate refuses.
   await app.register(limits, { limits: allowance });
-  // Whether they may.
+  // Refuses callers without the scope of the route.
   await app.register(gate);
-  // What a handler works with: a request that gets here has a caller, a limit and a deadline.
+  // Gives handlers what they work with. A request that gets here has a caller, a limit and a deadline.
   await app.register(contexts, { database, now });
   await app.register(streams, { settings, metrics });
 
@@ -115,10 +115,10 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(operatorConsole);
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
-  // Your pages and routes.
+  // The pages and routes of the application.
   for (const { page } of domain.pages) await app.register(page, { settings });
   for (const routes of domain.routes) await app.register(routes, { prefix: '/api', settings });
-  // From here on the service's own: no resource may have the path of one. Routes of `refuseOtherMethods` are hidden.
+  // The routes of the service follow: no resource may have the path of one. `refuseOtherMethods` adds hidden routes.
   app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
   await app.register(changeRoutes, { prefix: '/api', feed, change, example: example.name });
   await app.register(accessRoutes, { prefix: '/api', names: records.map(({ name }) => name) });
@@ -133,11 +133,11 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(eventRoutes, { prefix: '/api', callWorkers });
   await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, callWorkers, now });
 
-  // The HEAD of a path is in no document.
+  // HEAD routes are not in the document.
   const documented = app.routes.filter(({ method }) => method !== 'HEAD');
   const operations = documented.flatMap(({ schema }) => schema?.operationId ?? []);
   refuseSameNames('operations', operations, 'resource');
-  // Two schemas with one name would be one, in answers and in the document.
+  // Refuses two schemas with one name: one would replace the other in answers and in the document.
   componentsIn(app.routes.map(({ schema }) => schema ?? {}));
   refuseOtherMethods(app);
   await app.ready();
@@ -154,12 +154,12 @@ function chooseRequestId({ headers }: IncomingMessage): string {
 
 const nodeOptions: ServerOptions = {
   shouldUpgradeCallback: becomesWebSocket,
-  // A client that drips or says nothing is cut; the check must run often, or a socket lives half a minute.
+  // Cuts a client that sends slowly or nothing. With fewer checks than one a second, its socket may live half a minute.
   requestTimeout: arrivalTimeout,
   headersTimeout: arrivalTimeout,
   connectionsCheckingInterval: 1000,
   keepAliveTimeout: 65_000,
-  // Node would answer with an empty 400; plugins/http/requests/parsing.ts does it with a body.
+  // Node would answer with an empty 400; plugins/http/requests/parsing.ts answers with a body.
   requireHostHeader: false,
 };
 
@@ -170,25 +170,25 @@ function makeServer(settings: Settings, log: Log) {
     genReqId: chooseRequestId,
     trustProxy: trustedProxies(settings.TRUST_PROXY) ?? false,
     bodyLimit,
-    // As long as headers may be: a long id is an unknown one like any other.
+    // Ids may be as long as headers, so that a long id is just an unknown one.
     routerOptions: { maxParamLength: 16_384 },
     frameworkErrors: answerBadPath,
     clientErrorHandler: answerBrokenHttp,
-    // A request that came in before the end is answered; the reply asks the client to leave.
+    // Requests that arrive while the server closes are answered; the replies ask their clients to leave.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     serverFactory: handler =>
       createServer(nodeOptions, (request, response) => {
-        // Node goes on with what it has read: thousands of requests of a connection that was cut.
+        // Node still handles what it has read of a connection that was cut, which may be thousands of requests.
         if (request.socket.destroyed) request.destroy();
         else handler(request, response);
       }).setTimeout(socketTimeout(settings)),
   });
-  // Before any plugin, because a route keeps the handler of the moment: the preflight of CORS answered 500.
+  // A route keeps the error handler that it finds. If a plugin came first, the CORS preflight would answer 500.
   server.setErrorHandler(sendError);
-  // Node keeps the address of a peer once it was read. Of a client that sends and resets at once it is unknown later.
+  // Reads the address of the peer, which Node then keeps: once a client has reset the connection it is unknown.
   server.server.on('connection', socket => void socket.remoteAddress);
-  // By default Node answers an unknown Expect header with an empty 417; the header may be ignored.
+  // Ignores an unknown Expect header, which is allowed: by default Node answers it with an empty 417.
   server.server.on('checkExpectation', (request, reply) => server.server.emit('request', request, reply));
   return server.withTypeProvider<TypeBoxTypeProvider>();
 }

@@ -12,7 +12,7 @@ export type Arguments<O extends Options> = ReturnType<
   typeof parseArgs<{ args: string[]; options: O; allowPositionals: true }>
 >;
 
-/** What a command gets from its process, and a test gives it instead. */
+/** What a command gets from its process, or from a test. */
 export interface Io {
   env: Environment;
   /** Throws a `SettingsError` unless they are valid. */
@@ -21,7 +21,7 @@ export interface Io {
   out(line: string): void;
   /** Prints a line on standard error. */
   err(line: string): void;
-  /** Says on a terminal how far the work is, in a line that the next one replaces; an empty one ends it. */
+  /** Says on a terminal how far the work is, in a line that the next call replaces; an empty text clears it. */
   progress(text: string): void;
 }
 
@@ -38,7 +38,7 @@ interface Command<O extends Options> {
 /** Takes arguments and returns the exit code. */
 export type Main = (args: string[], io: Io) => Promise<number>;
 
-/** For the usage of servers and workers. */
+/** A part of the usage of servers and workers. */
 export const settingsUsage =
   'It has no options. Settings are environment variables, or lines of a file .env: docs/settings.md lists them.';
 
@@ -60,8 +60,8 @@ const processIo: Io = {
 };
 
 /**
- * The entry of a command. If its module is the program, the command is run. A failure is one line on standard error,
- * unless it is a bug, and the exit code 1.
+ * Makes the main function of a command, and runs it if its module is the program. A failure is the exit code 1 and one
+ * line on standard error, or a stack if it is a bug.
  */
 export async function mainOf<O extends Options>(module: ImportMeta, command: Command<O>): Promise<Main> {
   const main: Main = async (args, io) => {

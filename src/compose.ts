@@ -28,11 +28,11 @@ export const offer = (
   fields: [...resourceFields(operations), ...fields],
 });
 
-/** What makes one application of this service: everything that the rest of `src` and `plugins` is given. */
+/** Everything that one application adds to the service: the rest of `src` and `plugins` is given it. */
 interface Domain {
-  /** In the order of the document, the GraphQL schema and the first page. */
+  /** Their order is that of the document, the GraphQL schema and the first page. */
   resources: Offered[];
-  /** What becomes of events, by the preset of their provider and their type. */
+  /** What events do, by the preset of their provider and by their type. */
   handlers: Handlers;
   /** Pages, and how the first page links to each. */
   pages: { name: string; path: string; text: string; page: Plugin }[];
@@ -43,22 +43,22 @@ interface Domain {
 export function compose({ resources, ...others }: Domain) {
   const records = resources.map(({ resource }) => resource);
   relate(records);
-  // Webhooks write them, so there are no operations.
+  // Webhooks write subscriptions, so they have no operations.
   const subscriptions = { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields };
   const all = [...resources, subscriptions];
   const followed = all.map(({ resource }) => resource);
   return {
     ...others,
     resources,
-    /** Those with a table of their own: the audit log names them, and `/` counts them. */
+    /** The resources of the application: the audit log can be filtered by them, and `/` counts them. */
     records,
-    /** What examples are about: the first one that belongs to another, because it has most to show. */
+    /** The resource in examples: the first that belongs to another, because it has most to show. */
     example: (records.find(each => each.parentRelations.length > 0) ?? records[0]) as AnyResource,
     routes: all.flatMap(({ routes }): Plugin[] => routes),
     /** All resources, whose changes clients can follow. */
     followed,
     change: changeSchema(followed),
-    /** The schema of GraphQL. */
+    /** The parts of the GraphQL schema. */
     fields: [...all.flatMap(({ fields }) => fields), ...changeFields(followed)],
   };
 }

@@ -14,17 +14,17 @@ import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
 const second = 1000;
 const day = 24 * 3600 * second;
-/** Milliseconds for the work that runs at the end. Another worker finds events that are not done by then. */
+/** Milliseconds that running work gets at the end. Another worker takes the events that are not done by then. */
 const endWithin = 5 * second;
-/** Timers of Node go no further, in seconds: one that should would ring at once. */
+/** The longest time of a Node timer, in seconds: a timer with a longer one would fire at once. */
 const longestPause = 2_147_483;
 
 /** Work that every worker does at its start, and again `every` seconds after it has ended. */
 export interface Job {
-  /** In the log, and as the actor in the audit log. */
+  /** Names the job in the log, and the actor in the audit log. */
   name: string;
   every: number;
-  /** The signal tells that the worker ends: it waits for five seconds. */
+  /** The signal aborts when the worker ends, which then waits five seconds for the job. */
   run(context: Context, settings: Settings, signal: AbortSignal): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
         await run(context, settings, closing.signal);
         return every * second;
       },
-      // What fails, or meets a lock of another process or of a write, is tried again after this.
+      // A job that fails, or meets a lock of another process or of a write, is tried again after this time.
       every: 10 * second,
       cannotTell: error => !database.available() || isLockedOut(error),
       log,

@@ -34,10 +34,10 @@ async function main() {
   surviveForgottenErrors(log);
   const isReady = () => !ending.begun && database.available() && database.hasConnections();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
-  // A second at most: a database that is away must not keep the process from answering.
+  // Waits a second at most: a database that is away must not keep the process from answering.
   await Promise.race([database.ready, sleep(1000, undefined, { ref: false })]);
   if (!ending.begun) await listen(app, runtime);
-  // It fails when the database can never be used.
+  // Fails when the database can never be used.
   await database.ready;
 }
 
@@ -56,14 +56,14 @@ async function listen(app: App, { settings, database, log }: Runtime): Promise<v
   if (AUTH_MODE === 'open') log.warn('AUTH_MODE is open: anyone who can reach this port may read and write.');
 }
 
-/** Never the whole URL, which has a password. */
+/** Shows only a part of the URL, which has a password. */
 function describeDatabase({ DATABASE_URL, DATA_DIR }: Settings): string {
   if (DATABASE_URL === undefined) return `embedded, in ${DATA_DIR}; DATABASE_URL sets a PostgreSQL server`;
   const { host, pathname } = new URL(DATABASE_URL);
   return `PostgreSQL, ${host}${pathname}`;
 }
 
-/** Lets requests end, and the jobs. */
+/** Lets requests and jobs end. */
 async function close({ settings, log }: Runtime, app: App, jobs: Jobs | undefined): Promise<void> {
   const { DRAIN_SECONDS, REQUEST_TIMEOUT } = settings;
   log.info(
@@ -73,16 +73,16 @@ async function close({ settings, log }: Runtime, app: App, jobs: Jobs | undefine
   await sleep(DRAIN_SECONDS * 1000);
   limitShutdown(app, settings);
   await letClientsLeave(app);
-  // Together, because each may need most of the time.
+  // Both close at once, because each may need most of the time.
   await Promise.all([app.close(), jobs?.close()]);
 }
 
-/** Waits briefly for clients to leave, then closes idle connections: at once, requests on their way would be lost. */
+/** Waits briefly for clients to leave, then closes idle connections. The wait saves requests that are on their way. */
 async function letClientsLeave({ server }: App): Promise<void> {
   const connections = promisify(server.getConnections.bind(server));
   for (let looks = 0; looks < 50 && (await connections()) > 0; looks++) await sleep(20);
-  // A busy process reads what has arrived after its timers and before the next turn: a connection with an unread
-  // request only looks idle.
+  // A busy process reads what has arrived after its timers and before the next turn: until then, a connection with an
+  // unread request looks idle.
   await turn();
   setInterval(() => setImmediate(() => server.closeIdleConnections()), 100);
 }
@@ -95,9 +95,9 @@ function limitShutdown(app: App, settings: Settings): void {
 }
 
 /**
- * When one item of a list fails at once, graphql-js forgets the promises of the items before it, and Node ends at a
- * failed promise that nobody holds. The client has the error of the list; every other such promise ends the process
- * as before.
+ * Keeps the process alive when one item of a list fails at once: graphql-js then forgets the promises of the items
+ * before it, and a failed promise that nobody holds ends the process. The client gets the error of the list. Every
+ * other such promise still ends the process.
  */
 function surviveForgottenErrors(log: Log): void {
   process.on('unhandledRejection', error => {

@@ -8,7 +8,7 @@ import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { openRuntime } from './process/runtime.ts';
 
-/** A process that only processes webhook events: with WORKER=apart, or to add capacity. */
+/** A process that processes webhook events and runs jobs, with WORKER=apart or to add capacity. */
 async function main() {
   const ending = new Ending();
   const configured = loadSettings();

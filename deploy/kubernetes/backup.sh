@@ -4,7 +4,7 @@
 set -euo pipefail
 umask 077
 
-# Not on the command line, which every user of the machine can read.
+# Takes the password off the command line, which every user of the machine can read.
 url=$(<"$DATABASE_URL_FILE")
 if [[ $url =~ ^([^:]+://[^:@/]*):([^/]*)@([^@]*)$ ]]; then
   url=${BASH_REMATCH[1]}@${BASH_REMATCH[3]}
@@ -14,20 +14,20 @@ if [[ $url =~ ^([^:]+://[^:@/]*):([^/]*)@([^@]*)$ ]]; then
 fi
 
 if [ -n "${RESTORE:-}" ]; then
-  # All or nothing, and with the rights of the new database.
+  # Restores all or nothing, and keeps the rights of the new database.
   pg_restore --dbname="$url" --single-transaction --exit-on-error --no-owner --no-privileges "$RESTORE"
   echo "Restored $RESTORE. Migrate before you start the servers."
   exit
 fi
 
 name=triport-$(date -u +%Y-%m-%dT%H-%M-%SZ).dump
-# With a name of its own, because a backup by hand may run beside the one of the night.
+# The file has a name of its own, because a backup by hand may run beside the one of the night.
 unfinished=$(mktemp unfinished.XXXXXX)
 trap 'rm -f "$unfinished"' EXIT
 pg_dump --dbname="$url" --format=custom --file="$unfinished"
-# Reads all of it: a dump that was cut off still has its list of contents.
+# Reads the whole dump: one that was cut off still has its list of contents.
 pg_restore --file=/dev/null "$unfinished"
 mv "$unfinished" "$name"
 echo "$name: $(stat --format=%s "$name") bytes."
-# Only now, so that old dumps stay as long as no new one succeeds.
+# Deletes old dumps last, so that they stay as long as no new one succeeds.
 find . -maxdepth 1 -name 'triport-*.dump' -mtime "+${KEEP_DAYS:-14}" -print -delete

@@ -1,6 +1,6 @@
 -- Exact totals and the start of any page, without counting rows.
 --
--- A list is a table, or those of its rows that have one value in one column. Its name is 'parts', or 'parts.colour=red'. It
+-- A list is a table, or the rows of a table that have one value in one column. Its name is 'parts', or 'parts.colour=red'. It
 -- is ordered by id, which is the order of creation. Each list has a total, and blocks of a few thousand rows: a block begins
 -- at its first id and ends where the next one begins. To find the millionth row, add up the blocks before it.
 --
@@ -26,7 +26,7 @@ create table "list_blocks" (
 	"amount" bigint not null,
 	primary key ("list", "first")
 );
--- Counts the rows from this id up to the next block again, and divides them into blocks.
+-- Counts the rows from this id up to the next block anew, and divides them into blocks.
 create function list_count(of_list text, low uuid) returns void language plpgsql set search_path = public as $$
 declare
 	of_column constant text := split_part(split_part(of_list, '.', 2), '=', 1);
@@ -36,8 +36,8 @@ declare
 		'ffffffff-ffff-ffff-ffff-ffffffffffff'); -- RFC 9562 reserves it, so no row has it
 begin
 	delete from list_blocks where list = of_list and first = low;
-	-- One statement, because the rows and the log must be of the same snapshot. A block whose amount would be 0 is left out: the
-	-- one before it ends later.
+	-- One statement reads both, because the rows and the log must be of the same snapshot. A block whose amount would be 0 is left
+	-- out: the block before it then ends later.
 	execute format('insert into list_blocks select $1, (array_agg(id order by id))[1], sum(amount) from (
 		select id, amount, (dense_rank() over (order by id) - 1) / 4096 as block from (
 			select $2 as id, 0 as amount
@@ -45,8 +45,8 @@ begin
 			union all select id, -change from list_log where list = $1 and id >= $2 and id < $3) as entry
 		) as numbered group by block having sum(amount) <> 0', split_part(of_list, '.', 1), condition) using of_list, low, high;
 end $$;
--- Moves up to this many changes from the log to the totals and blocks, and returns how many. It waits for no lock; of several
--- calls at once, one moves. In a transaction that does not see the last fold it fails.
+-- Moves up to this many changes from the log to the totals and blocks, and returns how many. It waits for no lock: if several
+-- calls run at once, only one moves changes. It fails in a transaction that does not see the last fold.
 create function list_fold(portion integer) returns integer language plpgsql set search_path = public as $$
 declare
 	moved integer;
@@ -69,8 +69,8 @@ begin
 	perform list_count(list, first) from unnest(resized);
 	return moved;
 end $$;
--- Counts a table again, while others read and write. Needed only after writes with disabled triggers. It fails after a while
--- instead of waiting for a forgotten transaction.
+-- Counts a table anew while others read and write, which only writes with disabled triggers make necessary. It fails after a
+-- while instead of waiting for a forgotten transaction.
 create function list_repair(of_table text) returns void language plpgsql set search_path = public set lock_timeout = '10s' as $$
 begin
 	if current_setting('transaction_isolation') <> 'read committed' then
@@ -80,15 +80,15 @@ begin
 	delete from list_log where split_part(list, '.', 1) = of_table;
 	delete from list_blocks where split_part(list, '.', 1) = of_table;
 	delete from list_totals where split_part(list, '.', 1) = of_table;
-	-- The log has the lists that lost all of their rows since it was emptied.
+	-- A list that lost all of its rows since the log was emptied is only in the log.
 	execute format('select list_count(list, ''00000000-0000-0000-0000-000000000000'') from (
 		select %L as list %s union select list from list_log where split_part(list, ''.'', 1) = %1$L) as lists', of_table, (
 		select string_agg(format('union select %L || %I from %I where %2$I is not null', format('%s.%s=', name, c), c, name), ' ')
 		from list_tables cross join unnest(columns) as c where name = of_table));
 	insert into list_totals select list, sum(amount) from list_blocks where split_part(list, '.', 1) = of_table group by list;
 end $$;
--- Keeps totals for a table from now on, as a whole and for each value of these columns. They should have few values. It can be
--- called again with other columns. Writers wait while the rows that are there are counted: some seconds for a million.
+-- Starts to keep totals of a table, as a whole and for each value of these columns, which should have few values. It can be
+-- called again with other columns. Writers wait while the existing rows are counted: some seconds for a million.
 create function list_watch(of_table text, of_columns text[]) returns void language plpgsql set search_path = public as $$
 declare
 	lists constant text := format('array_remove(array[%L%s], null)', of_table, (
@@ -96,7 +96,7 @@ declare
 	moved constant text := (
 		select string_agg(format('old.%1$I is distinct from new.%1$I', c), ' or ') from unnest(array['id'] || of_columns) as c);
 begin
-	perform pg_advisory_xact_lock(7283452); -- before the lock of the table, so that no writer waits behind a fold
+	perform pg_advisory_xact_lock(7283452); -- taken before the lock of the table, so that no writer waits behind a fold
 	execute format($statements$
 		create or replace function %2$I() returns trigger language plpgsql as $body$ begin
 			if tg_op = 'TRUNCATE' then raise 'truncate %1$s would leave wrong totals: use delete' using errcode = '0A000'; end if;
@@ -122,8 +122,8 @@ begin
 	delete from list_tables where name = of_table;
 end $$;
 -- The total of a list, and the start of a page that skips this many rows: `remaining` rows after `bound`, or before it if backward.
--- All of it is of the snapshot of the statement that calls the function. Only index scans, because PostgreSQL keeps a plan: the
--- one for an empty log would read every dead row of a full one, and the one for few blocks would sort all of many.
+-- All results are of the snapshot of the statement that calls the function. Only index scans are on, because PostgreSQL keeps
+-- plans: the plan for an empty log would read every dead row of a full one, and that for few blocks would sort all of many.
 create function list_position(of_list text, skip bigint, backward boolean, out total bigint, out bound uuid, out remaining bigint)
 language plpgsql stable set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -138,10 +138,10 @@ begin
 	end if;
 	select coalesce(total, 0) + coalesce(sum(change), 0), count(*) filter (where change > 0)
 	into total, came from public.list_log where list = of_list;
-	-- A page past the end begins at the other end.
+	-- A page past the end begins at the far end of the list, so it is empty.
 	bound := ends[1 + (backward <> (skip >= total))::int];
 	remaining := case when skip < total then skip else 0 end;
-	-- The walk adds up blocks only, so it stops early enough for all rows that are in the log.
+	-- The walk adds up blocks, which lack the rows in the log, so it stops early by as many rows as the log may add.
 	if remaining <= came then return; end if;
 	if backward then
 		select until, skip - (passed - amount) into bound, remaining from (

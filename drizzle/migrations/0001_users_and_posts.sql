@@ -7,7 +7,7 @@ create table "users" (
 	"email" text collate "C" not null,
 	"created_at" timestamp (3) with time zone not null, -- milliseconds, as the API shows them
 	"updated_at" timestamp (3) with time zone not null,
-	"version" integer default 1 not null, -- one more at each change, for conditional requests
+	"version" integer default 1 not null, -- grows by one at each change, for conditional requests
 	-- The service refuses these too, with a better message. The constraints hold for every other client of the database.
 	constraint "users_name_length" check (char_length("users"."name") between 1 and 200),
 	constraint "users_email_length" check (char_length("users"."email") between 3 and 254)
@@ -32,5 +32,5 @@ create index "posts_title_index" on "posts" using btree ("title","id");
 -- An address belongs to one user, regardless of case, even under 100 parallel requests.
 create unique index "users_email_key" on "users" using btree (lower("email"));
 create index "users_name_index" on "users" using btree ("name","id");
--- Keeps exact totals, and the start of any page: of all users, of all posts, and of those with each status.
+-- Keeps exact totals and the start of any page, for all users, for all posts, and for the posts of each status.
 select list_watch('users', '{}'), list_watch('posts', '{status}');

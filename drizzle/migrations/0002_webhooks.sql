@@ -30,7 +30,7 @@ create table "webhook_events" (
 	"last_error" text collate "C",
 	"failures" jsonb default '[]'::jsonb not null,
 	"body" "bytea" not null, -- the signed bytes; jsonb would refuse \u0000 and reorder members
-	"traceparent" text collate "C", -- of the delivery, so that its processing is a part of the same trace
+	"traceparent" text collate "C", -- the trace of the delivery, of which the processing is a part
 	"occurred_at" timestamp (3) with time zone, -- by the clock of the provider
 	"created_at" timestamp (3) with time zone not null,
 	"updated_at" timestamp (3) with time zone not null,
@@ -39,16 +39,16 @@ create table "webhook_events" (
 );
 -- The events that are still to be processed. A worker locks the rows of those that it works on.
 create table "webhook_queue" (
-	-- Of the event, which is unique by both.
+	-- These two columns identify the event.
 	"fingerprint" "bytea" not null,
 	"provider" text collate "C" not null,
 	"customer" text collate "C", -- a worker leaves the events of a customer whom another worker serves
 	"due_at" timestamp (3) with time zone default now() not null, -- by the clock of the database
-	"alone" boolean default false not null, -- after a batch with it failed, or ended with its process
+	"alone" boolean default false not null, -- set after a batch with the event failed, or ended with its process
 	constraint "webhook_queue_primary_key" primary key ("fingerprint", "provider")
 );
--- The events that a worker is about to process together. The row is deleted in the transaction of their effects: one that is
--- left tells which events a process took with it when it died.
+-- The events that a worker is about to process together. The row is deleted in the transaction of their effects: a row that
+-- is left tells which events a process worked on when it died.
 create table "webhook_batches" (
 	"id" uuid primary key not null,
 	"fingerprints" "bytea"[] not null,
@@ -61,7 +61,7 @@ create index "subscriptions_status_index" on "subscriptions" using btree ("statu
 -- A provider may send an event again at any time; this index prevents a second copy. The fingerprint is first, so that the
 -- id of an event is enough to find it.
 create unique index "webhook_events_fingerprint_key" on "webhook_events" using btree ("fingerprint","provider");
--- The filters for operators. None for the provider, because nearly all rows have the same one.
+-- Indexes for the filters of operators. The provider has none, because nearly all rows have the same one.
 create index "webhook_events_status_index" on "webhook_events" using btree ("status","id");
 create index "webhook_events_type_index" on "webhook_events" using btree ("type","id");
 create index "webhook_events_customer_index" on "webhook_events" using btree ("customer","id");

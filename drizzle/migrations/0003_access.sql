@@ -1,4 +1,4 @@
--- API keys, the identities of users, the audit log, and the keys of requests that must take effect once. All tables are new, so nothing below waits for a lock.
+-- API keys, identities of users, the audit log, and idempotency keys. The tables are new, so nothing below waits for a lock.
 
 create table "api_keys" (
 	"id" uuid primary key not null, -- UUIDv7; the public part of the key
@@ -41,11 +41,11 @@ create table "audit_log" (
 	"address" text collate "C",
 	"request_id" text collate "C",
 	"details" jsonb, -- the event that changed a subscription, or the person who wrote
-	-- For those who follow the changes of records: null where there is nothing to follow.
-	"version" integer, -- the one that the write made
-	"sides" jsonb, -- before and after: whose the record is, and what it can be followed by
+	-- Clients follow changes by these columns. The first two are null where there is nothing to follow.
+	"version" integer, -- the version that the write made
+	"sides" jsonb, -- the owner of the record and what its changes are followed by, before and after
 	-- A snapshot tells which transactions it sees, so two snapshots tell what was committed between them. The number is taken
-	-- under the lock of the record: in its order, each change comes after those that it could know of.
+	-- under the lock of the record: in the order of numbers, each change comes after those that it could know of.
 	"transaction" xid8 default pg_current_xact_id() not null,
 	"number" bigint default nextval('audit_log_number') not null
 );
@@ -53,25 +53,25 @@ create index "audit_log_transaction_index" on "audit_log" using btree ("transact
 create index "audit_log_number_index" on "audit_log" using btree ("number") where "audit_log"."version" is not null;
 -- Requests with an Idempotency-Key, and their answers.
 create table "idempotency_keys" (
-	"hash" text collate "C" primary key not null, -- of the caller and the key
-	"fingerprint" text collate "C" not null, -- of the request: another one under the same key is refused
+	"hash" text collate "C" primary key not null, -- a hash of the caller and the key
+	"fingerprint" text collate "C" not null, -- identifies the request: another one with the same key is refused
 	"created_at" timestamp (3) with time zone not null,
 	"status" integer default 0 not null, -- 0 until there is an answer
 	"location" text collate "C",
 	"body" text collate "C" default '' not null
 );
--- Trimming deletes the oldest.
+-- Trimming deletes the oldest keys.
 create index "idempotency_keys_created_at_index" on "idempotency_keys" using btree ("created_at");
 create index "api_keys_name_index" on "api_keys" using btree ("name","id");
 create index "api_keys_user_index" on "api_keys" using btree ("user_id") where "api_keys"."user_id" is not null;
--- Periods are bounds of the id, which starts with the time, so each index and the primary key serve them in order.
--- Without this one, a filter by action reads the whole log.
+-- Filters by time compare the id, which starts with the time, so each index and the primary key serve them in order.
+-- A filter by action would read the whole log without this index.
 create index "audit_log_action_index" on "audit_log" using btree ("action","id");
 -- "What happened to this record?"
 create index "audit_log_record_index" on "audit_log" using btree ("record_id","id");
 -- "What did this key do?" On an open service there are no actor ids, so this index costs nothing.
 create index "audit_log_actor_index" on "audit_log" using btree ("actor_id","id") where "audit_log"."actor_id" is not null;
--- Append-only, even for a faulty application. Entries older than a day may be trimmed.
+-- Keeps the log append-only, even for a faulty application. Entries older than a day may be trimmed.
 create function "keep_audit_log"() returns trigger language plpgsql as $$
 begin
 	if tg_op = 'DELETE' and old."created_at" < now() - interval '1 day' then

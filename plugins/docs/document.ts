@@ -107,7 +107,7 @@ export function completeOperation(
   if (isGuarded) operation.security = [...anybody, ...scopes.map(each => ({ bearer: [each] }))];
   const own = (operation.parameters ?? []) as OpenAPIV3_1.ParameterObject[];
   for (const parameter of own.filter(each => each.in === 'query')) {
-    // Required by the type, because of the default; a client may leave it out.
+    // The type requires a parameter that has a default, but a client may leave it out.
     if ('default' in (parameter.schema ?? {})) delete parameter.required;
     // The page would send the example as a filter, and find nothing.
     if (!parameter.required) delete parameter.example;
@@ -131,7 +131,7 @@ export function completeOperation(
   if (features.isLimited) codes.push('rate_limited');
   const request = exampleRequest(route, operation, schemas);
   operation['x-codeSamples'] ??= codeSamples(request, isGuarded && !open);
-  // The route's own take precedence: errors of GraphQL and webhooks have another shape.
+  // The route's own responses take precedence: errors of GraphQL and webhooks have another shape.
   operation.responses = {
     ...errorResponsesOf(codes, conflictsOf(route)),
     ...ownErrors(request, codes.includes('not_found') ? config.record : undefined),

@@ -33,7 +33,7 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const coded = (codes: readonly string[], members: TProperties = {}) =>
   Type.Object({ code: words(codes), ...members });
 
-/** The shared errors, in the order of the document. A 405 belongs to no operation, and each operation has its own 409. */
+/** The shared errors, in the order of the document. A 405 belongs to no operation; each operation has its own 409. */
 const shared: Refusal[] = [
   invalid,
   missingCredentials,
@@ -105,7 +105,7 @@ function conflictSchema(conflict: Conflict): object {
   return envelope(statusByCode.conflict, coded([code], Object.fromEntries(shapes)));
 }
 
-/** In the document a code is in capitalized words. */
+/** The name of an error in the document: its code in capitalized words. */
 export const errorSchemaName = (code: string) =>
   code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -163,7 +163,7 @@ function conflictResponse(conflicts: readonly Conflict[]) {
   const examples = Object.fromEntries(codes.map(code => [code, { $ref: `#/components/examples/${code}` }]));
   const schemas = codes.map(referToError);
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
-  // Not with every conflict.
+  // The header is optional: other conflicts of the operation lack it.
   const retryAfter = { 'Retry-After': { ...headers.RetryAfter, required: false } };
   return {
     description: 'The request conflicts with stored data; `details.code` says how.',

@@ -51,7 +51,7 @@ function schemaIn({ schema }: OpenAPIV3_1.MediaTypeObject, schemas: Schemas): Sc
   return schemas[$ref?.split('/').at(-1) ?? ''] ?? {};
 }
 
-/** What must be there; if nothing must, the first member. */
+/** The required members; if there are none, the first member. */
 function exampleBody({ properties = {}, required = [] }: Schema): Record<string, unknown> {
   const writable = Object.entries(properties).filter(([, { readOnly }]) => !readOnly);
   const needed = writable.filter(([name]) => required.includes(name));
@@ -59,10 +59,10 @@ function exampleBody({ properties = {}, required = [] }: Schema): Record<string,
   return Object.fromEntries(chosen.map(([name, schema]) => [name, schema.examples?.[0]]));
 }
 
-/** The page at `/docs` puts its own address here. */
+/** The page at `/docs` replaces this by its own address. */
 const server = 'https://api.example.com';
 
-/** How to send the request, for those who copy it. */
+/** Code that sends the request, for readers to copy. */
 export function codeSamples({ path, params, required, ...request }: ExampleRequest, needsKey: boolean) {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const query = new URLSearchParams(required as Record<string, string>);
@@ -99,5 +99,5 @@ function typescript(url: string, { method, mediaType, body }: Sent, needsKey: bo
   return `const response = await fetch('${url}'${options.length > 0 ? `, {\n${options.join('')}}` : ''});`;
 }
 
-/** As one writes it by hand: names without quotes. */
+/** An object as people write it in code: names have no quotes. */
 const literal = (value: object) => inspect(value, { breakLength: Number.POSITIVE_INFINITY, depth: null });

@@ -3,7 +3,7 @@ import { serviceName } from '#schemas/name.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer' };
-/** Every response that lists a header has it, unless it is optional. */
+/** A header that is in every response that lists it. */
 const required = (schema: object, description: string, example: unknown) => ({
   description,
   schema,
@@ -63,7 +63,7 @@ export const referToHeaders = (...names: string[]) =>
 export const always = referToHeaders('X-Request-Id');
 export const limitHeaders = referToHeaders('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset');
 
-/** Without an example, which the page at `/docs` would send. */
+/** A request header. It has no example, because the page at `/docs` would send it. */
 const parameter = (name: string, description: string, schema: object = text) => ({
   name,
   in: 'header',
@@ -103,7 +103,7 @@ export function routeFeatures(route: RouteOptions, isList: boolean) {
     tagged: versioned && method !== 'DELETE',
     /** Writes a record that the client may have read. */
     conditional: versioned && ['PUT', 'PATCH', 'DELETE'].includes(String(method)),
-    /** May return nothing. */
+    /** May answer without the record. */
     minimal: versioned && writes && method !== 'DELETE',
     repeatable,
     /** Refuses a condition that is not met. */
@@ -126,7 +126,7 @@ export function responseHeaders(status: string, features: Features) {
     ...always,
     // A request that is shed with a 503 was not counted.
     ...(isLimited && status !== '503' && limitHeaders),
-    // Of GraphQL: a request with the same key is still running.
+    // GraphQL describes its own 409: a request with the same key is still running.
     ...((status === '503' || status === '409') && referToHeaders('Retry-After')),
     ...((status === '201' || (minimal && status === '204')) && referToHeaders('Location')),
     ...((cached || tagged) && isSuccess && referToHeaders('ETag')),

@@ -17,11 +17,11 @@ declare module 'fastify' {
     documentWriter: () => Promise<Pick<FastifyInstance, 'swagger'>>;
   }
   interface FastifyContextConfig {
-    /** The codes of 409 that the document shows; the services throw them. */
+    /** The codes of 409 that the document shows for this route; the services throw them. */
     conflicts?: readonly Conflict[];
-    /** For a record with a version. */
+    /** Whether the route reads or writes a record that has a version. */
     versioned?: true;
-    /** What a 404 says that there is none of. */
+    /** The kind of record that a 404 says was not found. */
     record?: string;
   }
 }
@@ -57,8 +57,8 @@ export const docs = fp<Options>(async (app, options) => {
 });
 
 /**
- * The generator in an application of its own, made when the document is first asked for. Few processes are asked for it,
- * and the generator keeps a hundred modules and a copy of all schemas.
+ * Makes the generator, in an application of its own, when the document is first asked for. Few processes are asked, and
+ * the generator keeps a hundred modules and a copy of all schemas.
  */
 async function openWriter(app: FastifyInstance, { open, ...described }: Options) {
   const { default: swagger } = await import('@fastify/swagger');
@@ -79,7 +79,7 @@ async function openWriter(app: FastifyInstance, { open, ...described }: Options)
       const conflicts = app.routes.flatMap(conflictsOf);
       Object.assign(document.components ?? {}, { examples: conflictExamples(conflicts) });
       Object.assign(document.components?.schemas ?? {}, errorSchemas(conflicts));
-      // Without shared objects: YAML would refer to them by anchors, which are hard to read.
+      // Copies shared objects: YAML would refer to them by anchors, which are hard to read.
       return JSON.parse(JSON.stringify(document, withoutOwnKeywords));
     },
   });
@@ -91,5 +91,5 @@ async function openWriter(app: FastifyInstance, { open, ...described }: Options)
   return writer;
 }
 
-/** The words for a pattern are a keyword of ours, which no reader of the document knows. */
+/** Leaves out the words for patterns: `patternMessage` is our keyword, which no reader of the document knows. */
 const withoutOwnKeywords = (name: string, value: unknown) => (name === 'patternMessage' ? undefined : value);

@@ -12,7 +12,7 @@ import type { SchemaPart } from './schema.ts';
 
 const changedField = ({ title }: Followed) => `${title.replace(/^./, first => first.toLowerCase())}Changed`;
 
-/** The subscriptions: what `GET /api/changes` sends, for one kind of record. */
+/** The subscriptions. Each sends what `GET /api/changes` does, for one kind of record. */
 export const changeFields = (followed: Followed[]): SchemaPart[] => [
   { sdl: `"What was done to a record." enum ChangeAction { ${changeActions.join(' ')} }` },
   ...followed.map(each => {
@@ -47,11 +47,11 @@ extend type Subscription {
 ];
 
 const checks = new WeakMap<Followed, (args: object) => object>();
-/** Checks the arguments as REST does; GraphQL has checked those that REST does not know. */
+/** Checks the arguments as REST does; the graphql library has checked those that REST does not know. */
 const filterCheck = (each: Followed) =>
   keptIn(checks, each, () => checkedBy({ ...changesQuery([each]), additionalProperties: true }, 'query'));
 
-/** The changes that a field of the type Subscription sends; nothing at times, when there is none. */
+/** The changes that a field of the type Subscription sends, and `undefined` at times while there are none. */
 export async function* openChanges(feed: Feed, field: string, args: Arguments, follower: Follower) {
   const resources = feed.followed.filter(each => changedField(each) === field);
   const known = withoutNulls(args) as Record<string, string>;

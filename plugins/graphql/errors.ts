@@ -47,7 +47,7 @@ export function limitError(
   return new GraphQLError(message, { nodes: node, extensions: { ...details, ...(path && { path }) } });
 }
 
-/** For a list that has more records than may be read at once. */
+/** The warning for a list that has more records than may be read at once. */
 export const truncated = (maximum: number, info: GraphQLResolveInfo) =>
   new GraphQLError(
     `The list has more than ${maximum} records; these are the first. Use page and limit to read the rest.`,
@@ -58,12 +58,12 @@ export const truncated = (maximum: number, info: GraphQLResolveInfo) =>
     },
   );
 
-/** The errors as a caller sees them. Internal ones go to the log instead. */
+/** The errors as a caller sees them. The cause of an internal error goes to the log instead. */
 export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRequest) =>
   errors.map(error => {
     const { message, locations, path } = error;
     const origin = { ...(locations && { locations }), ...(path && { path }) };
-    // With a code: one of ours, or one about the document. Both are written for callers.
+    // An error with a code is one of ours or one about the document. Both are written for callers.
     if (typeof error.extensions.code === 'string') {
       const limited = 'maximum' in error.extensions && { path };
       return { message, ...origin, extensions: { ...limited, ...error.extensions, requestId: request.id } };
@@ -82,8 +82,8 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
   });
 
 /**
- * The code and the details of an error. Details that only repeat the code are left out. The body of REST is the argument
- * `input` of a field.
+ * The code and the details of an error. Details that only repeat the code are left out. A path in the body of REST is
+ * one in the argument `input` of a field.
  */
 function extensionsOf({ code, details }: AppError, at: GraphQLError['path']) {
   const [name, body] = [renamed[code] ?? code.toUpperCase(), at ? '/input' : ''];
@@ -102,8 +102,8 @@ const withPath = ({ in: part, path, message }: Violation, body: string) => ({
 });
 
 /**
- * Whether it is the client's mistake: null for a required argument, from a nullable variable with a default, is found
- * only when the field runs. Errors about our own values name no place in the document.
+ * Whether an error is the client's mistake. Null for a required argument, from a nullable variable with a default, is
+ * found only when the field runs. Errors about our own values name no place in the document.
  */
 function isMistake(error: GraphQLError): boolean {
   const { originalError = error } = error;

@@ -35,7 +35,7 @@ function firstMember({ contract }: AnyResource): [name: string, value: unknown] 
   return [name, member?.examples?.[0]];
 }
 
-/** Creates a record with all that it needs. */
+/** The tab that creates a record with all members that it needs. */
 function creationTab(resource: AnyResource) {
   const { title, noun, contract, unique } = resource;
   const { $id, properties, required = [] } = contract.create;

@@ -35,7 +35,7 @@ const refusals = (...statuses: number[]) => Object.fromEntries(statuses.map(stat
 
 const protocol = 'graphql-transport-ws';
 
-/** The browser tool. */
+/** The page of GraphiQL, the tool in the browser. */
 const toolPage = {
   title: `${serviceTitle} GraphQL`,
   body: '',
@@ -71,8 +71,8 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }
   const { GRAPHQL_TRUSTED_DOCUMENTS: path } = settings;
   const origins = splitList(settings.CORS_ORIGINS);
   const trusted = path === undefined ? undefined : readTrustedDocuments(path);
-  // A process that nobody asks for GraphQL loads none of its 160 modules. `npm run generate` and every test of
-  // GraphQL find a mistake in the schema.
+  // A process that nobody asks for GraphQL loads none of its 160 modules. A start does not notice a mistake in the
+  // schema, but `npm run generate` and every test of GraphQL do.
   const endpoint = onFirstUse(async () =>
     (await import('./execution/endpoint.ts')).openEndpoint(options, trusted),
   );
@@ -83,16 +83,16 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }
   await app.register(websocket, {
     options: {
       maxPayload: app.initialConfig.bodyLimit,
-      // Each may hold the 64 KB that it came with.
+      // A fragment of a few bytes may hold the chunk of 64 KB that it was read with.
       maxFragments: 16,
       handleProtocols: offered => offered.has(protocol) && protocol,
     },
-    // What a client does wrong.
+    // The errors are those of clients, such as an invalid frame.
     errorHandler: (error, socket, request) => {
       request.log.debug({ err: error }, 'A WebSocket failed.');
       socket.terminate();
     },
-    // The streams end first, and close their sockets.
+    // The default closes all sockets. The streams end first, and close their sockets themselves.
     preClose(done) {
       this.websocketServer.close();
       done();
@@ -141,12 +141,12 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }
     },
     preValidation: async request => {
       if (!isWebSocket(request.raw)) return;
-      // No browser asks beforehand, as it does for other requests to another origin.
+      // Browsers send no preflight for a WebSocket to another origin.
       const { origin = '' } = request.headers;
       const isKnown = origin === '' || origins.includes('*') || origins.includes(origin);
       if (!isKnown && URL.parse(origin)?.host !== request.host)
         throw new AppError('forbidden', 'CORS_ORIGINS does not name this origin.');
-      // Otherwise its first message would come before there is somebody to hear it.
+      // Loads the code before the socket opens: its first message would come before anything listens.
       await sockets();
     },
     wsHandler: async (socket, request) => (await sockets())(socket, request),

@@ -9,12 +9,12 @@ export interface OperationContext {
   budget: Budget;
   /** How many values a field selects of a record that it reads. */
   valuesOf: (info: GraphQLResolveInfo) => number;
-  /** Where the fields below a mutation read, once there is a place. */
+  /** The context in which the fields below a mutation read, once there is a place. */
   below?: (() => Promise<Context>) | undefined;
   maxList: number;
-  /** What the parents of a list share of a field, by its nodes. Here, so that it ends with the operation. */
+  /** What all parents of a list share of a field, by the nodes of the field. It ends with the operation. */
   perField: Map<readonly FieldNode[], Promise<unknown>>;
-  /** Fails a field below the root; a query ends with the first one that its budget refuses. */
+  /** Fails a field below the root; a query ends with the first field that its budget refuses. */
   fail: (error: unknown, info: GraphQLResolveInfo) => Promise<never>;
   /** Tells the caller that a list was cut. */
   warnOfTruncation: (info: GraphQLResolveInfo) => void;
@@ -67,7 +67,7 @@ export function makeSchema(parts: SchemaPart[]) {
   return buildSchema([base, ...used.map(([name, text]) => `"${text}" scalar ${name}`), fields].join('\n\n'));
 }
 
-/** The schema as text. Mercurius would refuse a resolver of no field only when the first request comes. */
+/** The schema as text. Refuses a resolver without a field, which Mercurius would find only at the first request. */
 export function schemaText(parts: SchemaPart[]): string {
   const schema = makeSchema(parts);
   for (const [type, fields] of parts.flatMap(({ resolvers = {} }) => Object.entries(resolvers))) {
@@ -88,7 +88,7 @@ export function makeResolvers(parts: SchemaPart[]): IResolvers {
   return all;
 }
 
-/** Begins no write after an operation has ended. */
+/** Refuses to begin a write when the operation was refused, or nobody waits for its result any more. */
 const checked =
   (resolve: Resolver): Resolver =>
   async (parent, args, operation: MercuriusContext, info) => {
@@ -97,7 +97,7 @@ const checked =
   };
 
 /**
- * Counts a field below the root before it is read. Async, because it must not throw at once: when one item of a list
+ * Counts a field below the root before it is read. It is async, so that it never throws at once: when an item of a list
  * throws, graphql-js forgets the promises of the items before it, and a forgotten promise that fails ends the process.
  */
 const counted = (resolve: Resolver): Resolver => {

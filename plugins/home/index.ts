@@ -21,9 +21,9 @@ interface Options {
   /** Whether callers need no credentials. */
   open: boolean;
   resources: { plural: string; path: string }[];
-  /** Those whose records are counted. */
+  /** The resources whose records are counted. */
   counted: AnyResource[];
-  /** Other pages than those of the service. */
+  /** Pages besides those of the service. */
   pages: Link[];
 }
 
@@ -44,13 +44,11 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
   const { version, open, resources, counted } = options;
   const all = [...pages, ...options.pages];
   const links = [...all, ...resources.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }))];
-  // Different numbers show that each has its own.
+  // Different numbers show that each resource has its own.
   const example = Object.fromEntries(counted.map(({ plural }, i) => [plural, 2 * i + 1]));
   const send = servePage(app, '/home', { title: serviceTitle, body: '' });
 
-  /**
-   * Only callers who may read learn how much is stored. During an outage this is where one looks for the other pages.
-   */
+  /** Counts for callers who may read. An outage is no error here: people come to find the other pages. */
   async function countsFor(request: FastifyRequest) {
     if (!request.caller.actor.scopes.includes('read')) return undefined;
     try {

@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** Keeps what the functions below need. They make the contexts in which a request calls services. */
+/** Keeps what the functions below need to make the contexts in which a request calls services. */
 async function register(
   app: FastifyInstance,
   { database, now }: { database: Database; now: () => Date },
@@ -30,7 +30,7 @@ async function register(
 
 export default fp(register, { name: 'contexts', dependencies: ['pressure', 'limits'] });
 
-/** Fails while there is no database. */
+/** Fails while the database cannot be reached. */
 export function requireDatabase({ server }: FastifyRequest): void {
   if (!server.contextParts.database.available()) throw unavailable();
 }
@@ -41,7 +41,7 @@ export const readContext = (request: FastifyRequest) => contextOn('reads', reque
 /** The context of a request that writes, and reads what it has written. */
 export const writeContext = (request: FastifyRequest) => contextOn('writes', request);
 
-/** The context of a request that reads what takes long, when it is its turn. */
+/** The context of a request that reads what takes long. It must have waited for its turn. */
 export const dearContext = (request: FastifyRequest) => contextOn('dear', request);
 
 function contextOn(connection: 'reads' | 'writes' | 'dear', request: FastifyRequest): Context {
@@ -62,7 +62,7 @@ function contextOn(connection: 'reads' | 'writes' | 'dear', request: FastifyRequ
   };
 }
 
-/** Works on the connection for what takes long, after what else the account does there. */
+/** Works on the connection for what takes long, when the earlier work of the same account there has ended. */
 export const workOnDear = <T>(
   { server, caller }: FastifyRequest,
   work: (db: Connection) => Promise<T>,
@@ -72,7 +72,7 @@ export const workOnDear = <T>(
     work(server.contextParts.database.dear),
   );
 
-/** Who pays for what a request asks: its account, until the client leaves or the time is over. */
+/** The account that pays for what a request asks, until the client leaves or the deadline has passed. */
 export const payerOf = (request: FastifyRequest, deadline = request.deadline): Payer => ({
   account: request.caller.account,
   deadline,

@@ -15,11 +15,11 @@ const toEnvelope = (error: AppError): ErrorEnvelope => ({
   error: { message: error.message, status: statusByCode[error.code], details: error.details },
 });
 
-/** Every error of REST gets the same body, wherever it was thrown. */
+/** Sends an error of REST. All have the same form, wherever they were thrown. */
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(thrown);
   logFailure(request, error);
-  // The serializer of the route is for its success.
+  // The serializer of the route is for its successes.
   reply
     .headers(errorHeadersOf(error))
     .code(statusByCode[error.code])
@@ -30,7 +30,7 @@ export function sendError(thrown: unknown, request: FastifyRequest, reply: Fasti
   return discarded ? discarded.then(send) : send();
 }
 
-/** Logs what went wrong in the service. There may be thousands of refusals during an outage: they have no stack. */
+/** Logs what went wrong in the service. Refusals during an outage get no stack: there may be thousands of them. */
 export function logFailure(request: FastifyRequest, error: AppError, context: object = {}): void {
   const { code } = error.details as { code?: string };
   if (statusByCode[error.code] < 500 || code === 'overloaded' || code === 'ending') return;
@@ -43,15 +43,15 @@ export function logFailure(request: FastifyRequest, error: AppError, context: ob
 const isSending = ({ readableEnded, headers }: IncomingMessage) =>
   !readableEnded && (Number(headers['content-length']) > 65_536 || 'transfer-encoding' in headers);
 
-/** Chunks of a body, each of up to 64 KB. Who sends more, or tiny ones, keeps the process busy for nothing. */
+/** The most chunks of up to 64 KB that are discarded: more, or tiny ones, would keep the process busy for nothing. */
 const mostDiscarded = 1000;
 
 /**
- * Reads and discards what a client is still sending, for at most two seconds: it would get a reset instead of the
- * response. Undefined when nothing is to be awaited.
+ * Reads and discards what a client is still sending, for at most two seconds, so that it gets the response and not a
+ * reset. Returns undefined when there is nothing to wait for.
  */
 export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
-  // Fastify would close the connection, but it can be reused. A process that ends has said so on the raw response.
+  // Fastify would close a connection that can be reused. A process that ends has set the header on the raw response.
   if (reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) reply.removeHeader('connection');
   if (!isSending(raw)) return undefined;
   let chunks = 0;
@@ -61,7 +61,7 @@ export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): Promi
   return finished(raw.resume(), { signal: AbortSignal.timeout(2000) }).catch(() => {});
 }
 
-/** A path that cannot be decoded reaches neither a route nor its hooks. */
+/** Answers a path that cannot be decoded: it reaches neither a route nor its hooks. */
 export function answerBadPath(thrown: Error, request: FastifyRequest, reply: FastifyReply) {
   setHeaders(request, reply);
   sendError(thrown, request, reply);
@@ -74,7 +74,7 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
     case 'unauthenticated':
       return { 'www-authenticate': `Bearer realm="${serviceName}"${reason ? `, error="${reason}"` : ''}` };
     case 'forbidden':
-      // Only a scope that is missing is a matter of the credentials (RFC 6750).
+      // The header is for credentials that lack a scope (RFC 6750), and not for other refusals.
       if (scope === undefined) return {};
       return {
         'www-authenticate': `Bearer realm="${serviceName}", error="insufficient_scope", scope="${scope}"`,
@@ -136,7 +136,7 @@ export function translate(thrown: unknown): AppError {
  */
 export function answerBrokenHttp(this: FastifyInstance, error: Error & { code?: string }, socket: Socket) {
   const last = lastExchangeOf(socket);
-  // What follows a stream on its connection has no end to wait for.
+  // An answer behind a stream on the same connection would wait for ever.
   const isStream = (reply?: FastifyReply) => reply?.raw.getHeader('content-type') === 'text/event-stream';
   if (isStream(last?.reply) || isStream(last?.earlier)) return void socket.destroy();
   const unfinished = last && !last.request.raw.complete ? last : undefined;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** On every response. Without Cache-Control, caches keep one for as long as they like: a 404 outlived the creation. */
+/** Every response has these. Without Cache-Control, caches keep one as long as they like: a 404 outlived a creation. */
 const defaultHeaders = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
-/** For a year, a browser that used TLS must not connect without it. */
+/** A browser that used TLS must not connect without it for a year. */
 const tlsHeaders = { 'strict-transport-security': 'max-age=31536000' };
 
 async function register(app: FastifyInstance): Promise<void> {

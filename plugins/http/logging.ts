@@ -14,24 +14,24 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whether the request was logged and measured. */
     logged: boolean;
-    /** Logs and measures now: of a stream, the time until it began. */
+    /** Logs and measures the request now: for a stream, the time until it began. */
     record(status: number): void;
     /** The status of a request whose connection ends without a response of Fastify. */
     statusOnClose: number;
   }
 }
 
-/** The status, for operators, of a request whose client left before it had the response. As in nginx. */
+/** The status that logs and metrics give a request whose client left before the response, as nginx does. */
 const clientLeft = 499;
 
 interface Exchange {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** The reply to the request before, if it was not sent by then. */
+  /** The reply to the previous request of the connection, if it was not sent when this request arrived. */
   earlier: FastifyReply | undefined;
 }
 
-/** The last request of each connection: Node reports a broken connection, and not a broken request. */
+/** The last request of each connection: Node reports broken HTTP by its connection, and not by its request. */
 const lastExchanges = new WeakMap<Socket, Exchange>();
 
 export const lastExchangeOf = (socket: Socket) => lastExchanges.get(socket);
@@ -45,7 +45,7 @@ async function register(app: FastifyInstance, { metrics }: { metrics: Metrics })
     request.logged = true;
     logResponse(request, reply, status);
     const method = knownMethods.has(request.method) ? request.method : 'other';
-    // The pattern of the route: a path would be a new series for each record.
+    // The label is the pattern of the route: a path would be a new series for each record.
     const labels = { method, route: request.config.url ?? 'none', status };
     metrics.requests.observe(labels, reply.elapsedTime / 1000);
   }
@@ -59,7 +59,7 @@ async function register(app: FastifyInstance, { metrics }: { metrics: Metrics })
     const { socket } = request.raw;
     const before = lastExchanges.get(socket)?.reply;
     lastExchanges.set(socket, { request, reply, earlier: before?.raw.writableFinished ? undefined : before });
-    // Without a response there is no onResponse.
+    // `onResponse` does not run when Fastify sends no response.
     reply.raw.once('close', () => record(request, reply, request.statusOnClose));
     done();
   });
@@ -72,7 +72,7 @@ async function register(app: FastifyInstance, { metrics }: { metrics: Metrics })
 export default fp(register, { name: 'logging', dependencies: ['routing', 'proxies'] });
 
 /**
- * One line for each request, without personal data: a query may contain names, and a mistaken path an e-mail address.
+ * Logs one line for a request, without personal data: a query may contain names, and a mistyped path an e-mail address.
  */
 export function logResponse(
   request: FastifyRequest,
@@ -92,10 +92,10 @@ export function logResponse(
   );
 }
 
-/** Clients encode twice by mistake, too. */
+/** The @ may be percent-encoded, and by mistake more than once. */
 const isAddress = (text: string) => /@|%(25)*40/.test(text);
 
-/** Segment by segment: one pattern for the whole path would take half a second for the longest one. */
+/** Checks segment by segment: one pattern for the whole path would take half a second for the longest path. */
 function withoutAddresses(path: string): string {
   if (!isAddress(path)) return path.slice(0, 300);
   const segments = path.split('/').map(segment => (isAddress(segment) ? '[address]' : segment));

@@ -10,9 +10,9 @@ declare module 'fastify' {
   }
 }
 
-/** Lists all routes. Registered before them. */
+/** Lists all routes, so it must be registered before them. */
 async function register(app: FastifyInstance): Promise<void> {
-  // Otherwise a PROPFIND would be an unknown path. CONNECT never reaches a router.
+  // A method that Fastify does not know, such as PROPFIND, would be a 404. CONNECT never reaches a router.
   for (const method of METHODS.filter(name => !app.supportedMethods.includes(name) && name !== 'CONNECT'))
     app.addHttpMethod(method);
 
@@ -30,7 +30,7 @@ export function refuseOtherMethods(app: FastifyInstance): void {
 }
 
 function refuseOthers(app: FastifyInstance, url: string, methods: Set<string>): void {
-  // For a route at `/prefix/` Fastify reports only the HEAD.
+  // Fastify calls `onRoute` for the HEAD of a route at `/prefix/`, but not for its GET.
   if (methods.has('HEAD')) methods.add('GET');
   const allow = [...methods, 'OPTIONS'].sort().join(', ');
   const options = { url, schema: { hide: true }, config: { scope: 'public' } } as const;
@@ -43,7 +43,7 @@ function refuseOthers(app: FastifyInstance, url: string, methods: Set<string>): 
     ...options,
     method: app.supportedMethods.filter(name => !methods.has(name) && name !== 'OPTIONS'),
     exposeHeadRoute: false,
-    // After the request was counted, and before its body is parsed.
+    // Refuses a request after it was counted, and before its body is parsed.
     preParsing: async (_request, reply) => {
       reply.header('allow', allow);
       throw new AppError('method_not_allowed', `This path supports ${allow}.`);

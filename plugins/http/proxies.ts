@@ -14,7 +14,7 @@ async function register(app: FastifyInstance, { trusted }: { trusted: boolean })
 
 export default fp(register, { name: 'proxies' });
 
-/** Behind a proxy that is not trusted all callers have one address, and share one rate limit. */
+/** Warns once of a proxy that is not trusted: all callers behind it have one address, and share one rate limit. */
 function warnOnce(app: FastifyInstance): void {
   let warned = false;
   app.addHook('onRequest', ({ headers, log }, _reply, done) => {

@@ -4,7 +4,7 @@ import type { Need } from '#src/access/need.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The configuration of the route. `routeOptions` copies all options of it, and hooks ask ten times. */
+    /** The configuration of the route. `routeOptions` copies all options at each access, and hooks ask ten times. */
     config: FastifyContextConfig & { url?: string };
   }
 }
@@ -20,7 +20,7 @@ async function register(app: FastifyInstance): Promise<void> {
 
 export default fp(register, { name: 'routing' });
 
-/** The options of the routes under one tag: what the document says about them, who may call, and their schemas. */
+/** The options of the routes under one tag: what the OpenAPI document says, who may call them, and their schemas. */
 export const routesOf =
   (tag: string) =>
   <const S extends FastifySchema>(
@@ -33,5 +33,5 @@ export const routesOf =
     schema: { ...(schema as object as S), tags: [tag], operationId, summary },
   });
 
-/** Only path and query: a request line may be an absolute URL with a host that the client made up. */
+/** The URL of a request. Use only its path and query: the client may have sent an absolute URL with any host. */
 export const requestTarget = ({ url }: FastifyRequest) => new URL(url, 'http://localhost');

@@ -19,10 +19,10 @@ declare module 'fastify' {
 }
 
 const webSockets = new WeakSet<IncomingMessage>();
-/** Whether Node handed the connection over, instead of the request. */
+/** Whether Node handed over the connection of this request, for a WebSocket. */
 export const isWebSocket = (request: IncomingMessage) => webSockets.has(request);
 
-/** Says whether Node hands a connection over, when the headers ask for it. Others' headers only look as if they did. */
+/** Tells Node whether to hand over a connection when a request asks for an upgrade: only GraphQL has WebSockets. */
 export function becomesWebSocket(request: IncomingMessage): boolean {
   const { method, headers, url = '' } = request;
   const isOne = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
@@ -40,7 +40,7 @@ const stalledFor = 2000;
 const silentFor = 60_000;
 /** How long a page or a result may wait for others of its account. */
 export const longestTurn = 60_000;
-/** Bytes that wait for one client. */
+/** Bytes that may wait for one client. */
 export const mostUnsent = 1_000_000;
 
 interface Options {
@@ -48,7 +48,7 @@ interface Options {
   metrics: Metrics;
 }
 
-/** Counts the streams of each caller, and ends them with the right of the caller and with the service. */
+/** Counts the streams of each caller, and ends them when the caller's right or the service ends. */
 async function register(app: FastifyInstance, { settings, metrics }: Options): Promise<void> {
   const maximum = Math.ceil(settings.MAX_IN_FLIGHT / 10);
   const open = new Map<string, Set<AbortController>>();
@@ -70,7 +70,7 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
     const close = () => {
       ending.abort();
       clearInterval(timer);
-      // Once: the name may have another set by then.
+      // A second call must delete nothing: the name may have another set by then.
       if (own.delete(ending) && own.size === 0) open.delete(name);
     };
     return {
@@ -81,7 +81,7 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
       close,
     };
   });
-  // Nobody else closes the connection that Node handed over, when a hook refuses the request.
+  // Closes the connection of a WebSocket whose request a hook has refused: nobody else does.
   app.addHook('onResponse', (request, reply, done) => {
     if (isWebSocket(request.raw) && reply.statusCode >= 300) request.raw.socket.destroySoon();
     done();
@@ -94,7 +94,7 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
 
 export default fp(register, { name: 'streams', dependencies: ['contexts'] });
 
-/** Why a stream is aborted whose client should come back. */
+/** Why a stream is aborted when its client should come back. */
 export const serviceEnds = new Error('The service ends.');
 
 const tooMany = (maximum: number) => {
@@ -102,7 +102,7 @@ const tooMany = (maximum: number) => {
   return new AppError('rate_limited', `A caller can have ${maximum} streams at once.`, details);
 };
 
-/** Identifies the caller again, and fails when they may not read any more. Returns whether that is not known. */
+/** Identifies the caller again, and fails when they may not read any more. Returns whether this remains unknown. */
 async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<boolean> {
   await request.identify('again');
   const { refusal, actor } = request.caller;
@@ -112,7 +112,7 @@ async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<
   const isUnsure = code !== undefined && code !== 'unavailable';
   if (isUnsure && wasUnsure) throw serviceEnds;
   need(request.caller, 'read or own');
-  // Requests may come a little later, by another clock.
+  // A request may use the token for 30 s more, because clocks differ; a stream may not.
   if (Date.now() > (actor.expiresAt ?? Number.POSITIVE_INFINITY))
     throw invalidToken('The token has expired.');
   return isUnsure;
@@ -132,19 +132,19 @@ export async function sendEvents(
     events.return(undefined).catch(() => {});
   };
   raw.once('close', end);
-  // What is refused is refused before the response begins.
+  // Reads the first event before the response begins, so that a refusal has its own status.
   const first = await events.next().catch(error => {
     end();
     throw error;
   });
-  // The client left meanwhile, or it took too long.
+  // The client left meanwhile, or the request took too long and was answered.
   if (raw.destroyed || reply.sent) {
     end();
     return reply;
   }
   const writtenText = ({ value = '' }: typeof first) => (typeof value === 'string' ? value : value());
   async function next() {
-    // While they are of the past, none is read before the ones before have left.
+    // A client that catches up gets an event of the past only when those before it have left.
     const { signal } = stream;
     if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
     const event = await events.next();
@@ -157,11 +157,11 @@ export async function sendEvents(
   let before = 0;
   watch = setInterval(() => {
     const unsent = body.readableLength;
-    // Who catches up may be slow: nothing new waits for them.
+    // A client that catches up may be slow: no new events wait for it.
     if (!stream.isBehind && unsent >= mostUnsent && unsent === before) raw.destroy();
     before = unsent;
   }, stalledFor);
-  // An injected request has none.
+  // An injected request has no socket.
   raw.socket?.setTimeout?.(silentFor);
   request.record(200);
   return reply.type('text/event-stream').headers({ 'x-accel-buffering': 'no' }).send(body);
@@ -173,6 +173,6 @@ export function handOver<T>(value: T): () => T {
   return () => held.pop() as T;
 }
 
-/** When clients come back, in milliseconds: not all at once. */
+/** Tells a client when to come back: after a random time, in milliseconds, so that not all come at once. */
 export const retryIn = (least: number, most = least) =>
   `retry: ${Math.round(least + Math.random() * (most - least))}\n`;

@@ -19,8 +19,8 @@ declare module 'fastify' {
 }
 
 /**
- * A span for each request, a child of the one in `traceparent` if that is sampled: otherwise anybody could keep requests
- * out of the traces. Registered only when tracing is on.
+ * Starts a span for each request: a child of the one in `traceparent` only if that is sampled, so that nobody can keep
+ * requests out of the traces. This is registered only when tracing is on.
  */
 async function register(app: FastifyInstance): Promise<void> {
   const tracer = trace.getTracer(serviceName);
@@ -37,7 +37,7 @@ async function register(app: FastifyInstance): Promise<void> {
     const attributes = { 'http.request.method': method, 'http.route': route, 'http.request.id': id };
     const span = tracer.startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parent);
     request.traced = trace.setSpan(parent, span);
-    // Without a response there is no onResponse.
+    // `onResponse` does not run when Fastify sends no response.
     reply.raw.once('close', () => endSpan(request, request.statusOnClose));
     resume(request, done);
   });

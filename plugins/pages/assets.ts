@@ -40,7 +40,7 @@ const contentPolicy = ({ folder, libraries }: PageFiles) =>
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   ].join('; ');
 
-/** What a browser may do with a page besides. Data needs no such permissions. */
+/** What else a browser may do with a page. Responses with data need no such headers. */
 const pageHeaders = {
   'referrer-policy': 'no-referrer',
   'cross-origin-resource-policy': 'same-origin',
@@ -49,15 +49,15 @@ const pageHeaders = {
 
 /**
  * Serves the files of a page below this path, and returns the function that sends the page. Browsers keep the files
- * for a year: each change of a file changes all URLs, which share a folder, so that modules can import each other by
- * their names.
+ * for a year, because each change of a file changes all URLs. The URLs share a folder, so that modules can import each
+ * other by their names.
  */
 export function servePage(app: FastifyInstance, path: string, page: PageFiles) {
   const { title, libraries = [], shared = [], folder } = page;
   const common = ['theme.css', ...shared].map(name => join(import.meta.dirname, name));
   const own = folder ? readdirSync(folder).map(name => join(folder, name)) : [];
   const files = [...common, ...libraries, ...own];
-  // Not at the start: the files of all pages have 6 MB.
+  // Reads the files at the first request: those of all pages have 6 MB.
   const version = onFirstUse(async () => {
     const contents = await Promise.all(files.map(file => readFile(file)));
     return hash('sha256', Buffer.concat(contents)).slice(0, 12);
@@ -103,7 +103,7 @@ function serveFile(app: FastifyInstance, url: string, version: () => Promise<str
     url,
     { config: { scope: 'public', quiet: true }, schema: { hide: true } },
     async (request, reply) => {
-      // While two releases run, the older must not have its file kept under the newer's URL.
+      // While two releases run, no cache may keep a file of the older one under a URL of the newer one.
       const isCurrent = request.params.version === (await version());
       const cacheControl = isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache';
       return send(request, reply.type(type).header('cache-control', cacheControl));
@@ -116,8 +116,8 @@ const compress = promisify<Buffer, Buffer>(gzip);
 
 /** Returns a function that sends this content, compressed if the client takes it; a client that has it gets a 304. */
 export function makeSender(read: () => Promise<Buffer>) {
-  // Not at the start: most instances never serve a page, and the files of all pages have 6 MB. Kept once: a thousand
-  // requests for one file had a thousand copies of it.
+  // Reads the content at the first request: most instances never serve a page, and the files of all pages have 6 MB.
+  // All requests share it: a thousand requests for one file had a thousand copies.
   const prepare = onFirstUse(async () => {
     const content = await read();
     return { content, tag: weakEntityTag(content), compressed: await compress(content) };

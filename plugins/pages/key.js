@@ -1,4 +1,4 @@
-/** In memory only: it is gone when the page is closed or loaded again. */
+/** The key is only in memory: it is gone when the page is closed or loaded again. */
 let key;
 let asking;
 
@@ -8,8 +8,8 @@ export const hasKey = () => key !== undefined;
 export const credentials = () => (key ? { authorization: `Bearer ${key}` } : {});
 
 /**
- * Sends a request with the key of the page, and asks for a key when the service refuses that one: for lack of a scope
- * only if the page needs the scope for everything.
+ * Sends a request with the key of the page, and asks for another key when the service refuses that one. A missing
+ * scope is a reason to ask only if the page names the scope: it then needs it for everything.
  * @param {string} url
  * @param {RequestInit} init
  * @param {string} [scope]
@@ -45,7 +45,7 @@ function askForKey({ error }, scope) {
     dialog.querySelector('p').textContent =
       `${(hasKey() && error?.message) || ''} Enter an API key or a token${scoped}. This page keeps it only in memory: it is gone when you close or reload the page.`;
     dialog.setAttribute('aria-labelledby', 'key-title');
-    // Without an answer the page has nothing to show. Chromium lets a second Escape close a dialog without `closedby`.
+    // The dialog stays open: without a key the page shows nothing. Chromium needs `closedby` to ignore a second Escape.
     dialog.setAttribute('closedby', 'none');
     dialog.oncancel = event => event.preventDefault();
     dialog.querySelector('form').onsubmit = event => {

@@ -1,6 +1,6 @@
 /**
- * Gives elements of a library what they lack for people who do not see the page: by selector, the properties to set.
- * Elements that come later get them too.
+ * Gives elements of a library what they lack for people who do not see the page. `missing` has the properties to set,
+ * by selector. Elements that come later get them too.
  * @param {Element} root
  * @param {Record<string, object>} missing
  */

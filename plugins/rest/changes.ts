@@ -13,7 +13,7 @@ import type { SentPosition } from '#src/changes/position.ts';
 import { invalid } from '#src/core/errors.ts';
 import { keptIn } from '#src/core/kept.ts';
 
-/** Characters that are sent at once: few, so that a slow client is seen to read. */
+/** Characters that are sent at once. With more, a slow client would look as if it had stopped reading. */
 const chunk = 16_384;
 
 const route = routesOf('Changes');
@@ -50,7 +50,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { fe
     async (request, reply) => {
       const { after, ...filters } = request.query as Record<string, string>;
       const last = request.headers['last-event-id'];
-      // A browser repeats its URL.
+      // A browser that reconnects repeats the old `after` of its URL, so the header counts.
       const sent: SentPosition =
         last === undefined
           ? { in: 'query', path: '/after', text: after }
@@ -89,7 +89,7 @@ function readChoice(followed: Followed[], { resource, id, ...filters }: Record<s
   return { resources, id, filters };
 }
 
-/** The text of each change is made once for all who get it. */
+/** Makes the text of each change once for all who get it. */
 function textsOfNews(followed: Followed[]): (news: News) => string[] {
   const texts = new WeakMap<Change, string>();
   const serializers = new Map(

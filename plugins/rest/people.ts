@@ -29,7 +29,7 @@ const versioned = { ...config, versioned: true } as const;
 const params = strict({ user_id: idInPath('user') });
 const identities = '/users/:user_id/identities';
 
-/** The user who signed in, and which tokens stand for whom. */
+/** Routes for the user who signed in, and for the identities whose tokens stand for a user. */
 export const peopleRoutes =
   (people: People): FastifyPluginAsyncTypebox =>
   async app => {

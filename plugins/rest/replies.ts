@@ -19,7 +19,7 @@ export const deleted = Type.Unsafe<void>({ type: 'null', description: 'Deleted.'
 
 const json = 'application/json; charset=utf-8';
 
-/** A page with its `Link` header. A list has no version. */
+/** Sends a page with its `Link` header. A list has no version that `If-Match` could name. */
 export function sendPage<P extends ListPage<unknown> | CursorPage<unknown>>(
   reply: FastifyReply,
   page: P,
@@ -39,7 +39,7 @@ export function sendPage<P extends ListPage<unknown> | CursorPage<unknown>>(
 
 type Versioned = { version: number };
 
-/** A record that was read. One that the client has already is not even serialized. */
+/** Sends a record that was read. One that the client has already is not even serialized. */
 export function sendRecord<T extends Versioned>(reply: FastifyReply, record: T): T | FastifyReply {
   const { request } = reply;
   const tag = setTag(reply, record.version);
@@ -47,7 +47,7 @@ export function sendRecord<T extends Versioned>(reply: FastifyReply, record: T):
   return isKnown(request, tag) ? reply.code(304).send() : record;
 }
 
-/** The record that a write changed, if its state allows that. */
+/** Changes a record if its state allows that, and sends it. */
 export async function sendChanged<T extends Versioned>(
   reply: FastifyReply,
   write: (context: Context, condition: Condition) => Promise<T>,
@@ -58,21 +58,21 @@ export async function sendChanged<T extends Versioned>(
   return reply.code(204).header('location', requestTarget(reply.request).pathname).send();
 }
 
-/** A new record, and where it is. */
+/** Creates a record, and sends it with its path in `Location`. */
 export const sendCreated = <T extends { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
   path = requestTarget(reply.request).pathname,
 ) => sendOnce(reply.code(201), create, ({ id }) => `${path}/${id}`);
 
-/** The result of an action that changes no record of a client. */
+/** Acts on something other than a record of a resource, and sends the result. */
 export const sendResult = <T>(
   reply: FastifyReply,
   act: (context: Context) => Promise<T>,
   location: string | null = null,
 ) => sendOnce(reply, act, () => location);
 
-/** The result of the work; with an `Idempotency-Key` that of its first arrival. */
+/** Does the work and sends its result, or that of the first request with the same `Idempotency-Key`. */
 async function sendOnce<T>(
   reply: FastifyReply,
   work: (context: Context) => Promise<T>,
@@ -91,7 +91,7 @@ async function sendOnce<T>(
     : { ...(await act(context)), replayed: false };
   if (replayed) reply.header('idempotency-replayed', 'true');
   if (location !== null) reply.header('location', location);
-  // Only creations answer with a record that has a version.
+  // A result with a version is a new record.
   if (config.versioned) setTag(reply, 1);
   return config.versioned && isMinimal(reply)
     ? reply.code(204).send()
@@ -107,7 +107,7 @@ export async function sendDeleted(
   return reply.code(204).send();
 }
 
-/** Whether the client wants no body, and says so in the response. */
+/** Says whether the client wants no body, and names the preference that applies in the response. */
 function isMinimal(reply: FastifyReply): boolean {
   const preferred = preferredReturn(reply.request);
   if (preferred) reply.header('preference-applied', `return=${preferred}`);
@@ -116,7 +116,7 @@ function isMinimal(reply: FastifyReply): boolean {
 
 const named = /(?:^|,)[\t ]*return[\t ]*=[\t ]*([\w-]+)[\t ]*(?:[,;]|$)/i;
 
-/** What the client wants a write to return (RFC 7240). The first one counts; unknown ones are no preference. */
+/** What the client wants a write to return (RFC 7240). The first preference counts; an unknown one is none. */
 function preferredReturn({ headers }: FastifyRequest): 'minimal' | 'representation' | undefined {
   const [, wanted] = named.exec(withoutQuotes(String(headers.prefer ?? ''))) ?? [];
   const known = wanted?.toLowerCase();
@@ -124,8 +124,8 @@ function preferredReturn({ headers }: FastifyRequest): 'minimal' | 'representati
 }
 
 /**
- * A quoted word is the same as the word. Other quoted text may look like a preference. An unclosed quote takes the
- * rest: searching for the end of each of thousands took 0.2 s.
+ * Unquotes quoted words, and removes other quoted text, which may look like a preference. An unclosed quote takes the
+ * rest of the header: searching for the end of each of thousands took 0.2 s.
  */
 const withoutQuotes = (header: string) =>
   header.replace(/"((?:[^"\\]|\\.?)*)("?)/g, (_, text: string, end: string) =>

@@ -1,6 +1,6 @@
 import { type ObjectOptions, type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 
-/** An object that refuses members it does not name. With an `$id` others refer to it. */
+/** An object that refuses members it does not name. Other schemas can refer to one with an `$id`. */
 export const strict = <T extends TProperties>(properties: T, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
@@ -14,7 +14,7 @@ export const ref = <T extends TSchema>(schema: T) =>
 export function componentsIn(value: object, found = new Map<string, TSchema>()): Map<string, TSchema> {
   const { [target]: component } = value as { [target]?: TSchema };
   if (component?.$id !== undefined && found.get(component.$id) !== component) {
-    // One would silently take the place of the other.
+    // One schema would silently take the place of the other.
     if (found.has(component.$id)) throw new Error(`There are two schemas "${component.$id}".`);
     found.set(component.$id, component);
     componentsIn(component, found);
@@ -23,7 +23,7 @@ export function componentsIn(value: object, found = new Map<string, TSchema>()):
   return found;
 }
 
-/** Text and whole numbers that the service writes, so that nothing limits them. */
+/** Text and whole numbers without limits, because only the service writes them. */
 export const string = (description: string, example?: string) =>
   Type.String({ description, ...(example !== undefined && { examples: [example] }) });
 export const integer = (description: string, example: number) =>
@@ -33,7 +33,7 @@ export const integer = (description: string, example: number) =>
 export const wholeText = '^[^\\u0000\\ud800-\\udfff]*$';
 export const text = (minLength: number, maxLength: number, description: string, example: string) =>
   Type.String({ minLength, maxLength, pattern: wholeText, description, examples: [example] });
-/** The same without a minimum, for filters and for what the service writes. */
+/** Text without a minimum length, for filters and for what the service writes. */
 export const limited = (maxLength: number, description: string, example: string) =>
   Type.String({ maxLength, pattern: wholeText, description, examples: [example] });
 
@@ -47,7 +47,7 @@ export const Id = Type.String({
 
 export const wholeNumber = (description: string) =>
   Type.Integer({ minimum: -2147483648, maximum: 2147483647, description, examples: [1] });
-/** An amount in the smallest unit of its currency. Larger ones would be rounded by clients that read JSON. */
+/** An amount in the smallest unit of its currency. Clients that read JSON would round larger ones. */
 export const cents = (description: string) =>
   Type.Integer({
     minimum: Number.MIN_SAFE_INTEGER,
@@ -62,7 +62,7 @@ export const boolean = (description: string) => Type.Boolean({ description, exam
 export const email = (description: string) =>
   Type.String({ format: 'email', maxLength: 254, description, examples: ['ada@example.com'] });
 
-/** A time that clients send, in any zone. The service stores and returns it in UTC, in milliseconds. */
+/** A time that clients send, in any zone. The service stores and returns it in UTC, to the millisecond. */
 export const time = (description: string) =>
   Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2026-11-21T09:30:00.000Z'] });
 export const date = (description: string) =>
@@ -77,7 +77,7 @@ export const json = (description: string) =>
     description,
     examples: [{ colour: 'red' }],
   });
-/** The keyword of such a member. */
+/** The keyword of a member with any JSON value. */
 export const anyJson = 'x-json';
 
 /** A time that the service writes. */

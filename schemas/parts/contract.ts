@@ -28,13 +28,13 @@ type Body<M extends TProperties> = {
   [K in keyof M]: M[K] extends { default: unknown } ? TOptional<M[K]> : M[K];
 };
 
-/** A filter has the name of its member, which may end in `Id`. */
+/** A filter has the name of its member, with or without an `Id` at its end. */
 type FilterName<Member extends string> = Member | (Member extends `${infer Name}Id` ? Name : never);
 
 /**
- * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `sorts` besides
- * `createdAt`. A filter is described, such as "Only those with this name.", and compares the member of its name,
- * or of its name followed by `Id`.
+ * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `createdAt` and
+ * by the `sorts`. Each of the `filters` has a description, such as "Only those with this name.", and compares the
+ * member with its name, or with its name followed by `Id`.
  */
 export function contractOf<
   M extends TProperties,
@@ -65,7 +65,7 @@ export function contractOf<
       { ...body, ...Type.Partial(Type.Object(readOnly)).properties },
       { $id: `${name}Replace`, description: `A complete ${noun}. The response of a GET is accepted.` },
     ),
-    // Without defaults, which would overwrite members that are absent.
+    // The members have no defaults, which would overwrite what the patch leaves out.
     update: strict(Type.Partial(Type.Object({ ...stored, ...readOnly })).properties, {
       $id: `${name}Update`,
       description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
@@ -77,7 +77,7 @@ export function contractOf<
   };
 }
 
-/** Only GraphQL has `first` and `last`. */
+/** The names of the parameters of lists; only GraphQL has `first` and `last`. */
 const inLists = { ...listParameters([]), first: true, last: true };
 
 /** Refuses names that mean something else in the same place: one would silently take the place of the other. */
@@ -99,8 +99,8 @@ function inBody(member: TSchema): TSchema {
 }
 
 /**
- * The most records of one relation that are deleted with a parent: one transaction within a fraction of the request
- * timeout.
+ * The most records of one relation that are deleted with a parent. One transaction deletes so many within a fraction of
+ * the request timeout.
  */
 export const maxCascade = 10_000;
 

@@ -10,7 +10,7 @@ const limit = Type.Integer({
   description: 'The maximum number of records in a page.',
 });
 
-/** No default here: it would be filled in beside a cursor, by the page at /docs too. */
+/** Has no default, which would be filled in beside a cursor, by the page at /docs too. */
 const page = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -21,8 +21,8 @@ const page = Type.Optional(
 );
 
 /**
- * A cursor holds the value that the list is sorted by. No index holds one of more than 2,700 bytes, or 3,700
- * characters here.
+ * A cursor holds the value that the list is sorted by. An index holds no value above 2,700 bytes, which are 3,700
+ * characters in a cursor.
  */
 const longestCursor = 4000;
 const cursorParameter = (description: string) =>
@@ -48,7 +48,7 @@ export const listParameters = <T extends string>(sorts: readonly T[]) => ({
   ...period,
 });
 
-/** The same for a log: only by cursor, the newest first. */
+/** What every log takes besides its filters. Its pages come by cursor only, the newest records first. */
 export const logParameters = { limit, ...cursors, ...period };
 
 /** A filter by a member of the records. Null is no value of a filter. */

@@ -15,7 +15,7 @@ export const Ready = strict(
   { $id: 'Ready', description: 'The service can do its work: the database answers and is up to date.' },
 );
 
-/** The schema of `GET /`, which shows such counts as an example. */
+/** The schema of `GET /`, which shows these counts as an example. */
 export const homeSchema = (counts: Record<string, number>) =>
   strict(
     {

@@ -44,7 +44,7 @@ const details = Type.Unsafe<Static<typeof StateChange> | Static<typeof ByPerson>
   anyOf: [StateChange, ByPerson, { type: 'null' }],
   description:
     'For `subscription.change`: the event, and the states before and after. For a write of a person: who. Otherwise null.',
-  // The other examples are those of a `user.change`.
+  // The other examples are of a `user.change`, which has no details.
   examples: [null],
 });
 

@@ -43,7 +43,7 @@ export const changesQuery = (
   const parents = [...Map.groupBy(values, ([filter]) => filter)].map(([filter, all]) => {
     const description = `Only changes of records that have this ${filter}, before or after.`;
     const [first, ...others] = all.map(([, value]) => value as TSchema);
-    // Ids of another kind may have the same name elsewhere.
+    // Another resource may have a filter of the same name for another kind of id.
     const value = others.every(({ pattern }) => pattern === first?.pattern) ? first : Type.String();
     return [filter, Type.Optional({ ...value, description } as TSchema)] as const;
   });

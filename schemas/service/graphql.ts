@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { strict, string } from '#schemas/parts/common.ts';
 
-/** Of results: the usual one, and the one of the specification of GraphQL over HTTP. */
+/** The media types of results: the usual one, and that of the GraphQL over HTTP specification. */
 export const mediaTypes = ['application/json', 'application/graphql-response+json'] as const;
 
 const orNull = <T>(type: 'string' | 'object', description: string, example: unknown) =>
@@ -29,7 +29,7 @@ export const graphqlRequest = (example: string) =>
   );
 export type GraphQLRequest = Static<ReturnType<typeof graphqlRequest>>;
 
-/** The same in a query string, with objects as JSON. Queries only. */
+/** An operation in a query string, with objects as JSON. It must be a query. */
 export const graphqlQuery = (example: string) =>
   strict({
     query: queryLike(example),
@@ -67,7 +67,7 @@ export const GraphQLErrors = strict(
   },
 );
 
-/** The schema of a result, which shows such data as an example. */
+/** The schema of a result, which shows this data as an example. */
 export const graphqlResult = (data: object) =>
   strict(
     {

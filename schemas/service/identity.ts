@@ -24,7 +24,7 @@ export const IdentityName = strict(members, {
 });
 export type IdentityName = Static<typeof IdentityName>;
 
-/** The same as a query, which has no name of its own in the document. */
+/** `IdentityName` as a query, which has no name of its own in the document. */
 export const IdentityChoice = strict(members);
 export const IdentityQuery = strict(logParameters);
 export const IdentityList = logSchema(Identity, 'IdentityList');

@@ -4,7 +4,7 @@ import { oneOf, strict, string } from '#schemas/parts/common.ts';
 export const signatureSchemes = ['timestamped', 'paddle', 'sha256', 'hex', 'base64', 'standard'] as const;
 export type SignatureScheme = (typeof signatureSchemes)[number];
 
-// Not content-type, which is not kept: all events would have the same id.
+// Excludes content-type, which is not kept: with it as their id, all events would be one.
 const headerName = '(?!content-type$)[a-z0-9-]{1,64}';
 const source = Type.String({
   pattern: `^(header:${headerName}|[^.:]+([.][^.:]+)*)$`,
@@ -13,7 +13,7 @@ const source = Type.String({
 });
 const sources = (what: string) =>
   Type.Optional(
-    // One schema, not a union: that would report each mistake once for the string and once for the list.
+    // A union of two schemas would report each mistake once for the string and once for the list.
     Type.Unsafe<Static<typeof source> | Static<typeof source>[]>({
       ...source,
       type: ['string', 'array'],
@@ -22,13 +22,13 @@ const sources = (what: string) =>
       description: `Where ${what} is: a path in the body such as \`data.object.customer\`, or \`header:x-event-id\`; of several, the first that is there.`,
     }),
   );
-// Copied from an example, a placeholder would be a secret that everybody knows.
+// A placeholder that was copied from an example would be a secret that everybody knows.
 const secret = Type.String({
   pattern: '^(?!.*([$][{]|<))[!-~]{8,}$',
   patternMessage: 'must be 8 or more visible ASCII characters, and no placeholder',
 });
 
-/** A provider and how it sends its events: an entry of `WEBHOOK_SECRETS`. A list there is short for `secrets`. */
+/** A provider and how it sends its events: an entry of `WEBHOOK_SECRETS`. A list instead is short for `secrets`. */
 export const ProviderSettings = strict({
   preset: Type.Optional(
     string('The provider whose format the events have; by default the one of the same name.', 'paddle'),

@@ -11,7 +11,7 @@ import {
 } from '#schemas/parts/common.ts';
 import { listParameters, listSchema, only } from '#schemas/parts/lists.ts';
 
-/** In Stripe's words, the best first: a customer with several subscriptions has the best of their states. */
+/** The states in Stripe's words, the best first: a customer with several subscriptions has the best of their states. */
 export const subscriptionStatuses = [
   'active',
   'trialing',
@@ -24,13 +24,13 @@ export const subscriptionStatuses = [
 ] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
-/** What fits into an index. */
+/** The characters that fit into an index. */
 export const longestCustomer = 255;
 const customer = text(1, longestCustomer, "The provider's identifier of the customer.", 'cus_NffrFeUfNV2Hib');
 const provider = limited(64, 'The payment provider, as in the path of its webhook.', 'stripe');
 const status = oneOf(subscriptionStatuses, 'The state of the subscription.', 'active');
 
-/** How many subscriptions of a customer are kept. */
+/** How many subscriptions of a customer are kept at most. */
 export const mostItems = 100;
 
 export const SubscriptionItem = strict(
@@ -54,9 +54,9 @@ export const SubscriptionItem = strict(
 );
 export type SubscriptionItem = Static<typeof SubscriptionItem>;
 
-/** As it is stored. */
+/** An item as it is stored. */
 export interface KnownItem extends SubscriptionItem {
-  /** When the events happened that say until when it is paid, and whether it ends then. */
+  /** When the event happened that says until when it is paid, and the one that says whether it ends then. */
   periodAt: string | null;
   cancelAt: string | null;
 }

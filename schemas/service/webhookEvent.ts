@@ -13,8 +13,8 @@ import { logParameters, logSchema, only } from '#schemas/parts/lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /**
- * `received` → `processed`, or `failed` with retries until `dead`. `ignored`: without an effect. `dismissed`: put
- * away.
+ * A `received` event becomes `processed`, or `failed` with retries until `dead`. An `ignored` event has no effect. A
+ * `dismissed` event was put away by an operator.
  */
 const eventStatuses = ['received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'] as const;
 export type EventStatus = (typeof eventStatuses)[number];
@@ -23,7 +23,7 @@ export const dismissible = ['failed', 'dead'] as const;
 
 /** How many characters of an event's id and type are stored in columns, because of their indexes. */
 export const longestShown = 255;
-/** In a filter. No provider has longer ones, and a URL with all filters must fit into the buffers of a balancer. */
+/** The longest id in a filter: no provider has longer ones, and a balancer must buffer a URL with all filters. */
 export const longestEventId = 64;
 
 const status = oneOf(eventStatuses, 'The state of its processing.', 'processed');
@@ -82,7 +82,7 @@ export const WebhookEventDetail = strict(
 );
 export type WebhookEventDetail = Static<typeof WebhookEventDetail>;
 
-// Limited to what is stored: a longer filter could exceed what a load balancer accepts.
+// Filters are no longer than what is stored: a longer one could exceed what a load balancer accepts.
 const filters = {
   provider: only(members.provider, 'Only events of this provider.'),
   type: only(limited(longestShown, '', 'payment_intent.succeeded'), 'Only events of this type.'),

@@ -4,7 +4,7 @@ import type { Database } from '#src/database/database.ts';
 import { openDatabase } from '#src/database/open.ts';
 import { type Log, openLog } from '#src/telemetry/log.ts';
 
-/** The log of a command: what is below `level` would stand between its own lines. */
+/** The log of a command. Entries below `level` are left out: they would stand between the command's own lines. */
 export const commandLog = (level: 'warn' | 'error' = 'warn'): Log =>
   openLog({ LOG_LEVEL: level }, process.stdout.isTTY);
 

@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module';
 
-// What `npm run migration` runs; its own types miss a package.
+// What `npm run migration` runs. It is loaded without its types, which need a package that is missing.
 export const { generateDrizzleJson, generateMigration } = createRequire(import.meta.url)('drizzle-kit/api');

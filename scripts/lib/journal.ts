@@ -21,7 +21,7 @@ const conflict = /^<{7} .*\n([\s\S]*?)(?:^\|{7}[\s\S]*?)?^={7}\n([\s\S]*?)^>{7} 
 const isConflicted = (text: string) => text.search(conflict) >= 0;
 
 /**
- * The journal of two branches that each added migrations, where git left a conflict: the migrations of both, in the
+ * Joins a journal in which git left a conflict because two branches added migrations. It gets those of both, in the
  * order of their times. A database that has run some of them runs the others.
  */
 export function joined(text: string): Journal {
@@ -34,8 +34,8 @@ export function joined(text: string): Journal {
 }
 
 /**
- * Joins the journal after a merge, and makes the snapshot that drizzle-kit compares tables with from the tables, because
- * each branch has one without those of the other. Returns what it wrote, or would write.
+ * Joins the journal after a merge, and makes a new snapshot for drizzle-kit to compare tables with: each branch has one
+ * without the tables of the other. Returns what it wrote, or would write.
  */
 export async function joinMigrations(check?: boolean): Promise<string[]> {
   const text = read(path);
@@ -55,7 +55,7 @@ export async function joinMigrations(check?: boolean): Promise<string[]> {
   return [path, last];
 }
 
-/** What drizzle-kit, which takes long to load, notes of the tables. */
+/** The snapshot that drizzle-kit makes of the tables. It is imported only here, because loading it takes long. */
 async function snapshotOfTables(): Promise<object> {
   const { default: config } = await import('#drizzle.config.ts');
   const { generateDrizzleJson } = await import('./drizzleKit.ts');
@@ -74,7 +74,7 @@ export async function checkTables(text = read(snapshots().toSorted().at(-1) ?? '
     );
 }
 
-/** Refuses a journal whose times do not grow, and one that names other migrations than there are. */
+/** Refuses a journal whose times do not grow, or that names other migrations than there are. */
 export function checkJournal({ entries }: Journal, files = globSync(`${folder}/*.sql`)): void {
   const early = entries.find(({ when }, i) => when <= (entries[i - 1]?.when ?? 0));
   if (early)

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { wholeText } from '#schemas/parts/common.ts';
 
-/** A value of a member: for each number another one, as far as the schema allows. */
+/** A value of a member, which differs for each number as far as the schema allows. */
 export function sampleValue(
   {
     type,

@@ -46,7 +46,7 @@ function parentsFirst(resources: AnyResource[]): AnyResource[] {
   return [...ordered];
 }
 
-/** Leaves out those that a unique index refuses, and those whose parent is missing because it was left out. */
+/** Leaves out records that a unique index refuses, and those whose parent was left out. */
 function insertionInto({ table, parentRelations }: AnyResource) {
   const known = parentRelations.map(({ parent, member }) => {
     const id = sql`new.${sql.identifier(member)}`;
@@ -56,7 +56,7 @@ function insertionInto({ table, parentRelations }: AnyResource) {
   return rowsOf(builder.insert<PgTable>(table).select(rows).onConflictDoNothing());
 }
 
-/** The record of a resource with this number: always the same one with the same amounts. */
+/** The record of a resource with this number. The same amounts always give the same record. */
 export function seedRecord(resource: AnyResource, number: number, amounts: Amounts): Record<string, unknown> {
   const { createdAt, id } = identityOf(resource, number);
   const members = Object.entries(resource.contract.create.properties).map(([name, member]) => {
@@ -77,7 +77,7 @@ function seedValue(member: TSchema, number: number, chance: number): unknown {
   return choices ? choices[Math.floor(chance * choices.length)] : sampleValue(member, number + 1);
 }
 
-/** Like the service's, ids ascend with the number and start with the time of creation. */
+/** The ids ascend with the number and start with the time of creation, like those of the service. */
 function identityOf({ plural }: AnyResource, number: number) {
   const time = Date.UTC(2025, 0, 1) + number * 10_000;
   const [hex, count] = [time.toString(16).padStart(12, '0'), number.toString(16).padStart(12, '0')];
@@ -88,10 +88,10 @@ function identityOf({ plural }: AnyResource, number: number) {
   };
 }
 
-/** A number from 0 up to 1, as if by chance, and always the same one for a text. */
+/** A number from 0 to below 1 that looks random, and is always the same for a text. */
 const chanceOf = (text: string) => Number.parseInt(hash('sha256', text).slice(0, 8), 16) / 2 ** 32;
 
-/** What arguments such as `users=100` ask for: these lists and those that they belong to, or all of them. */
+/** The amounts for arguments such as `users=100`: of these lists and those that they belong to, or of all lists. */
 export function readAmounts(resources: AnyResource[], given: string[]): Amounts {
   const named = new Map<AnyResource, number>();
   for (const text of given) {

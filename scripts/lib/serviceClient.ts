@@ -4,7 +4,7 @@ import { OperatorError } from '#src/core/errors.ts';
 export function serviceAt(url: string, key: string | undefined) {
   const base = url.replace(/\/+$/, '');
 
-  /** Returns any answer, and throws only without one. */
+  /** Returns any answer, and throws only when there is none. */
   const request = (path: string, init: RequestInit): Promise<Response> =>
     fetch(base + path, init).catch(error => {
       const { code, message } = error.cause ?? error;
@@ -29,7 +29,7 @@ export function serviceAt(url: string, key: string | undefined) {
   return { request, call };
 }
 
-/** For records that may be absent. */
+/** Turns a 404 into undefined, for a record that may be absent. */
 export function orUndefined(error: Error): undefined {
   if (error.cause !== 404) throw error;
 }

@@ -16,7 +16,7 @@ export interface Context extends Writer {
   readonly budget?: Budget;
 }
 
-/** For work without a request. The audit log shows the name. */
+/** The context of work without a request. The audit log shows its name. */
 export const systemContext = (
   { db, log, now = () => new Date() }: Pick<Context, 'db' | 'log'> & Partial<Pick<Context, 'now'>>,
   name: string,

@@ -2,7 +2,7 @@ import type { Scope } from '#schemas/service/apiKey.ts';
 import { AppError, refusal } from '#src/core/errors.ts';
 import type { Context } from './context.ts';
 
-/** What a caller needs. Where `own` is enough, src/access/ownership.ts judges each record. */
+/** The scopes of which a caller needs one. Where `own` is enough, src/access/ownership.ts judges each record. */
 export type Need = Scope | 'read or own' | 'write or own';
 export const scopesIn = (needed: Need) => needed.split(' or ') as [Scope, ...Scope[]];
 

@@ -2,9 +2,9 @@ import { AppError, notFound } from '#src/core/errors.ts';
 import { capitalize } from '#src/core/text.ts';
 import type { Context } from './context.ts';
 
-/** Whose the records of a resource are. It matters for callers who have only `own`. */
+/** Who owns the records of a resource. It matters for callers whose only scope is `own`. */
 export interface Ownership {
-  /** The member with the id of the user to whom a record belongs; `id` of users. Without one, `own` writes nothing. */
+  /** The member that holds the id of the owner; `id` for users. If there is none, `own` writes nothing. */
   owner?: string | undefined;
   /** Whether `own` reads only the caller's records; `read` reads all. */
   isPrivate: boolean;
@@ -21,7 +21,7 @@ export const noPerson = (code: 'forbidden' | 'not_found') =>
 const notYours = (path?: string) =>
   new AppError('forbidden', 'That is not yours.', { code: 'not_yours', ...(path && { path }) });
 
-/** Whether the caller may see only what is theirs of a resource. */
+/** Whether the caller may see only their own records of a resource. */
 export const seesOnlyOwn = ({ actor }: Caller, { isPrivate }: Ownership) =>
   isPrivate && !actor.scopes.includes('read');
 
@@ -32,7 +32,7 @@ const isTheirs = ({ actor: { person = null } }: Caller, { owner = '' }: Ownershi
 export const visible = <T extends object>(caller: Caller, resource: Ownership, record: T | undefined) =>
   record && seesOnlyOwn(caller, resource) && !isTheirs(caller, resource, record) ? undefined : record;
 
-/** Judges a write of a record. */
+/** Refuses a write of a record that is not the caller's, unless they have `write`. */
 export function requireOwner(caller: Caller, resource: Owned, record: object): void {
   const { scopes, person } = caller.actor;
   if (scopes.includes('write') || isTheirs(caller, resource, record)) return;
@@ -40,7 +40,7 @@ export function requireOwner(caller: Caller, resource: Owned, record: object): v
   throw person === null ? noPerson('forbidden') : notYours();
 }
 
-/** Judges the members of a new or changed record: with `own` nobody gives a record to somebody else. */
+/** Refuses members of a new or changed record that give it to somebody else, unless the caller has `write`. */
 export function requireOwnMember({ actor }: Caller, { owner = '' }: Ownership, input: object): void {
   const { scopes, person } = actor;
   if (scopes.includes('write') || owner === 'id' || !(owner in input)) return;

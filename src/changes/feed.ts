@@ -17,23 +17,23 @@ interface FeedDependencies {
   keptDays: number;
 }
 
-/** Milliseconds. */
+/** Milliseconds between two looks, and until the look for a record that did not show yet. */
 const [lookEvery, lookAgain] = [1000, 50];
 const day = 86_400_000;
 const keptPages = 50;
 
-/** What does the work of a reader when it is the turn of its account. */
+/** Does the work of a reader when it is the turn of its account. */
 export type OnDear = (work: (db: Connection) => Promise<ChangePage>) => Promise<ChangePage>;
 
 export type Feed = ReturnType<typeof makeFeed>;
 
 /**
- * The committed changes of all resources, in the order of their commits. One look at the database serves all readers of
- * this process: after a commit, and each second in any case. While there is no reader it does not look.
+ * The committed changes of all resources, in the order of their commits. The feed looks at the database after a commit,
+ * and each second in any case, once for all readers of this process. While there is no reader, it does not look.
  */
 export function makeFeed(followed: Followed[], { database, log, now, keptDays }: FeedDependencies) {
   const context = systemContext({ db: database.reads, log, now }, 'changes', 'job');
-  /** What wakes each. */
+  /** The functions that wake the readers. */
   const readers = new Set<() => void>();
   /** The newest pages by the position before them. A reader that is further behind reads its own. */
   const pages = new Map<string, ChangePage>();
@@ -43,7 +43,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
   let next: Promise<void> | undefined;
   let soon: NodeJS.Timeout | undefined;
 
-  /** Adds a reader, which is woken when there may be something for it; returns what removes it. */
+  /** Adds a reader, which is woken when there may be changes for it; returns the function that removes it. */
   function join(wake: () => void): () => void {
     readers.add(wake);
     if (readers.size === 1) start();
@@ -71,9 +71,9 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     };
   }
 
-  /** Settles when all is known that was committed before the call. */
+  /** Settles when everything that was committed before the call is known. */
   function look(): Promise<void> {
-    // A look that has begun may have missed it; one that waits serves all who ask meanwhile.
+    // A look that has begun may have missed a commit. The look that waits for it serves all who ask meanwhile.
     next ??= looking
       .catch(() => {})
       .then(() => {
@@ -84,7 +84,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     return next;
   }
 
-  /** Nobody waits for a record that does not show yet: all look again a little later. */
+  /** Looks again, and wakes all readers, a little later: nobody waits for a record that does not show yet. */
   function lookSoon(): void {
     if (soon) return;
     soon = setTimeout(() => {
@@ -99,11 +99,11 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     const from = newest;
     const page = await readPage(context, followed, from).catch(error => {
       if (explain(error).code !== 'gone') throw error;
-      // The database was set back: readers learn it when they read, and new ones begin where it is now.
+      // The database was set back. Readers get `gone` when they read next, and new readers begin where it is now.
       pages.clear();
       return readPage(context, followed);
     });
-    // All may have left meanwhile: the next one begins at its own time.
+    // All readers may have left meanwhile. `newest` stays empty: the next reader begins at its own time.
     if (readers.size === 0) return;
     newest = page.to;
     if (page.isCut) lookSoon();
@@ -113,7 +113,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     if (page.to.until && !page.isCut) await lookNow();
   }
 
-  /** The newest position; that of a reader who has read everything. */
+  /** The newest position. A reader who has read everything is there. */
   function position(): ChangePosition {
     if (!newest) throw positionGone();
     return newest;
@@ -121,7 +121,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
 
   const isNewest = (from: ChangePosition): boolean => positionKey(from) === positionKey(position());
 
-  /** The same position; with the time of now for who has read everything. */
+  /** The same position. For a reader who has read everything, its time is that of the last look. */
   const current = (from: ChangePosition): ChangePosition => (isNewest(from) ? position() : from);
 
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
@@ -134,12 +134,12 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     if (key === positionKey(position())) return undefined;
     const kept = pages.get(key);
     if (kept) return { ...kept, isKept: true };
-    // The next changes may have been trimmed.
+    // Changes after this position may have been trimmed.
     if (keptDays > 0 && from.time < now().getTime() - keptDays * day + longest) throw positionGone();
-    // Not beside other reads: a position from long ago, or one that a client made up, takes long to look up.
+    // Keeps other reads free: a position from long ago, or one that a client made up, takes long to look up.
     const page = await onDear(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
     if (page.isCut) lookSoon();
-    // It is ahead of the feed, which reads the same pages.
+    // The position stays the same if the reader is ahead of the feed, which reads these pages, or if a record is late.
     return positionKey(page.to) === key ? undefined : { ...page, isKept: false };
   }
   return { followed, join, look, position, isNewest, current, pageAfter };

@@ -12,20 +12,20 @@ import { badPosition, positionText, readPosition, type SentPosition } from './po
 export interface Choice {
   resources: Followed[];
   id?: string | undefined;
-  /** What the record must have, before or after, by the names of filters of its resource, or of members. */
+  /** The values that the record must have before or after a change, by the names of filters or of members. */
   filters: Record<string, unknown>;
 }
 
 type Caller = Pick<Context, 'actor'>;
 
-/** Who follows. */
+/** Somebody who follows changes. */
 export interface Follower {
-  /** The caller as of now: a stream identifies them again. */
+  /** Returns the caller as of now: a stream identifies its caller again and again. */
   caller: () => Caller;
   onDear: OnDear;
   /** Aborted when the caller may not read any more. */
   signal: AbortSignal;
-  /** Whether the last page was of the past. */
+  /** Whether the last page was of the past, because the follower has not caught up. */
   isBehind: boolean;
 }
 
@@ -35,13 +35,13 @@ export interface News {
   position: string;
 }
 
-/** Milliseconds. Proxies wait for longer. */
+/** Milliseconds between two positions when there are no changes. Proxies close streams that are silent for longer. */
 const newsEvery = 14_000;
 /** Milliseconds until a page that could not be read is asked for again. */
 const retryAfter = 1000;
 const invalidText = '22P02';
 
-/** First the position where it begins, then the changes as they come. */
+/** Yields first the position where it begins, then the changes as they come. */
 export async function* follow(
   feed: Feed,
   follower: Follower,
@@ -54,7 +54,7 @@ export async function* follow(
   const shown = makeView(caller, choice);
   let woken = Promise.withResolvers<void>();
   let isDue = false;
-  /** Whether everything had been read once. */
+  /** Whether the follower has ever caught up. */
   let wasThere = false;
   const wake = () => woken.resolve();
   const timer = setInterval(() => {
@@ -62,7 +62,7 @@ export async function* follow(
     wake();
   }, newsEvery);
   signal.addEventListener('abort', wake);
-  /** While the database is away, there is nothing new. */
+  /** Treats a database that is away as one without news, and looks again later; throws any other error. */
   const waitUnlessFinal = (error: unknown): undefined => {
     if (explain(error).code !== 'unavailable') throw error;
     setTimeout(wake, retryAfter);
@@ -72,7 +72,7 @@ export async function* follow(
     await feed.look();
     let position = sent.text === undefined ? feed.position() : readPosition(sent);
     const pageAfter = () => feed.pageAfter(position, onDear);
-    // Whether PostgreSQL accepts the snapshots that a client sent shows here.
+    // PostgreSQL refuses malformed snapshots that a client sent.
     let page = await pageAfter().catch(error => {
       throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
     });
@@ -87,7 +87,7 @@ export async function* follow(
       } else {
         wasThere = true;
         await woken.promise;
-        // Before the look that follows, so that a call during it counts.
+        // Renewed before the next page is read, so that a call during the read counts.
         woken = Promise.withResolvers();
         position = feed.current(position);
       }

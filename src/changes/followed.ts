@@ -5,17 +5,17 @@ import type { Ownership } from '#src/access/ownership.ts';
 
 /** A resource whose changes can be followed. */
 export interface Followed extends Ownership {
-  /** In the audit log, and in GraphQL. */
+  /** The name in the audit log, and the title in GraphQL. */
   name: string;
   title: string;
   /** Who may follow it. */
   scope: Need;
   contract: { record: TObject; query: TObject };
-  /** The members of the sides by which changes can be chosen: of a parent, as `author`, and those with few values. */
+  /** The members by which changes can be chosen: of parents, by relation (`author`), and those with few values. */
   parents: Record<string, string>;
   counted: string[];
-  /** Whether a node of a distributed database may show a change later than its entry of the audit log is seen. */
+  /** Whether a node of a distributed database may show a change later than the audit log shows its entry. */
   showsLater?: boolean;
-  /** The records of changes by id, without those that are gone. */
+  /** Reads the records of changes, by id, without those that are gone. */
   readAll(context: Context, changes: { id: string }[]): Promise<Map<string, { version?: number }>>;
 }

@@ -13,28 +13,28 @@ export interface Change {
   resource: string;
   id: string;
   action: string;
-  /** Of a deletion the last one and one more. */
+  /** The version that the change made. A deletion has the last version plus one. */
   version: number;
   changed: string[];
   at: string;
-  /** As it is now; null when it is gone. */
+  /** The record as it is now; null when it is gone. */
   record: { version?: number } | null;
-  /** Before and after. */
+  /** The sides of the record before and after the change. */
   sides: Side[];
-  /** The position after it. */
+  /** The position after the change. */
   position: string;
 }
 
 export interface ChangePage {
   changes: Change[];
   to: ChangePosition;
-  /** Whether the record of the next change does not show yet: it is to be read again soon. */
+  /** Whether the page ends early, because the record of the next change does not show yet: look again soon. */
   isCut?: boolean;
 }
 
 const pageSize = 100;
 /**
- * Milliseconds that an entry may be older than a position before it: by a long transaction, or by another clock. The
+ * Milliseconds by which an entry may be older than a position before it: by a long transaction, or another clock. The
  * bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
  */
 export const longest = 3_600_000;
@@ -44,8 +44,8 @@ const shownWithin = 2000;
 
 const isFollowed = sql`${auditLog.version} is not null`;
 /**
- * What is visible now, up to the newest change. Later transactions may have failed: a crash of PostgreSQL can forget
- * those and give their numbers to others, whose changes would count as seen.
+ * A snapshot of what is visible now, up to the newest change. Later transactions may have failed: after a crash,
+ * PostgreSQL can give their numbers to other transactions, whose changes would count as seen.
  */
 const current = sql`(
   select concat(least(pg_snapshot_xmin(now), next), ':', next, ':', (
@@ -53,7 +53,7 @@ const current = sql`(
   from pg_current_snapshot() as now, coalesce((
     select (transaction::text::bigint + 1)::text::xid8 from ${auditLog}
     where ${isFollowed} and transaction < pg_snapshot_xmax(now) order by transaction desc limit 1), '3') as next)`;
-/** Both snapshots, whether the first one is of another database, and the first change between them. */
+/** Reads the later snapshot, whether `seen` is of another database, and the first change between the two. */
 const lookUp = rowsOf(sql`
   select until::text, pg_snapshot_xmax(seen) > pg_snapshot_xmax(pg_current_snapshot()), (
     select min(number) from (
@@ -83,9 +83,9 @@ const readEntries = statement(columns, (builder, columns) =>
 );
 
 /**
- * The first changes after a position, up to a snapshot or else to now. A snapshot sees all that an earlier one sees, so
- * their difference is exact: what a transaction wrote that took its number early and committed late is in it as soon as
- * it is committed, and delays nobody until then. Without a position there are none, and the next one is now.
+ * Reads the first changes after a position, up to a snapshot or else up to now. A snapshot sees all that an earlier one
+ * sees, so their difference is exact: a transaction that begins early and commits late is in it as soon as it has
+ * committed, and delays nobody until then. Without a position, it reads no changes and returns the position of now.
  */
 export async function readPage(
   context: Context,
@@ -96,7 +96,7 @@ export async function readPage(
   need(context, 'read');
   const { db, now } = context;
   const { seen = null, until } = from ?? {};
-  // On the way, the later snapshot is as old as it was when the position was made.
+  // A position on the way to a later snapshot keeps its time: that snapshot is as old as it was then.
   const time = until && from ? from.time : now().getTime();
   const lowest = lowestId(new Date((from?.time ?? time) - longest));
   const next = until ?? (await nextSnapshot(db, { seen, until: upTo, lowest }));
@@ -116,7 +116,7 @@ export async function readPage(
   return { changes: changes.slice(0, late), to, isCut: true };
 }
 
-/** A later snapshot, and the number before the first change that it sees and the one before does not. */
+/** Returns a later snapshot, and the number before the first change that it sees and the earlier one does not. */
 async function nextSnapshot(
   db: Connection,
   between: { seen: string | null; until: string | null; lowest: string },
@@ -131,7 +131,7 @@ function changeFromEntry(
   position: string,
 ): Change {
   const [resource = '', verb = ''] = name.split('.');
-  // Whatever made the first version created the record, and an action of a handler is a change, too.
+  // The action that made version 1 created the record. Any other action, such as one of a handler, is a change.
   const action = version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change';
   return {
     resource,
@@ -146,7 +146,7 @@ function changeFromEntry(
   };
 }
 
-/** Adds the records to a page, each read once; returns where the first one is that does not show yet, or -1. */
+/** Adds its record to each change; returns the index of the first change that its record does not show yet, or -1. */
 async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<number> {
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
   const late = new Set<Change>();
@@ -156,7 +156,7 @@ async function addRecords(context: Context, followed: Followed[], changes: Chang
     const records = own && (await readAll(context, own));
     for (const change of own ?? []) {
       change.record = records?.get(change.id) ?? null;
-      // One that is older may be gone, or be that of a backup.
+      // The record of an older change may be gone, or may come from a backup.
       const isNew = showsLater && Math.abs(now - Date.parse(change.at)) < shownWithin;
       if (isNew && !(Number(change.record?.version) >= change.version)) late.add(change);
     }

@@ -3,19 +3,19 @@ import { AppError, invalid, refusal } from '#src/core/errors.ts';
 
 /** How far somebody has read the changes of records. */
 export interface ChangePosition {
-  /** Milliseconds. When this was all there was. */
+  /** Milliseconds since 1970. When `seen` was up to date. */
   time: number;
   /** A snapshot of the database: what it sees was read, and what it does not see is new. */
   seen: string;
-  /** On the way to a later snapshot: that one, and the number of the last change that was read. */
+  /** The later snapshot up to which changes are being read, and the number of the last change that was read. */
   until?: { seen: string; after: number };
 }
 
-/** Clients send it back as it is. */
+/** The text of a position, which clients send back as it is. */
 export const positionText = ({ time, seen, until }: ChangePosition): string =>
   [time, seen, ...(until ? [until.seen, until.after] : [])].join('.');
 
-/** The same for all times of a position. */
+/** Identifies a position regardless of its time. */
 export const positionKey = (position: ChangePosition) => positionText({ ...position, time: 0 });
 
 const snapshot = '\\d{1,19}:\\d{1,19}:(?:\\d{1,19}(?:,\\d{1,19})*)?';

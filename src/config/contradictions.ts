@@ -52,7 +52,7 @@ function* databaseProblems(settings: Settings): Generator<string> {
   const { DATABASE_URL, REDIS_URL } = settings;
   if (settings.WORKER === 'apart' && !DATABASE_URL)
     yield 'WORKER=apart requires DATABASE_URL: an embedded database belongs to one process';
-  // Without a scheme, the schema has refused it already.
+  // The schema has refused a URL without a scheme already.
   for (const [name, url] of Object.entries({ DATABASE_URL, REDIS_URL }))
     if (url?.includes('://') && !isUsableUrl(url))
       yield `${name} must be a URL of one host, with a port up to 65535 and with percent-encoding in the user and password`;

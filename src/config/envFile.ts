@@ -1,12 +1,12 @@
 import { parseEnv } from 'node:util';
 
-/** An assignment, whose value may span lines in quotes, or any other line that is not blank. */
+/** An assignment, whose quoted value may span lines, or any other line that is not blank. */
 const entries =
   /^[ \t]*(?:export +)?(?<name>[\w.-]+)[ \t]*=[ \t]*(?:(?<quote>["'`])[\s\S]*?\k<quote>)?.*$|^.*\S.*$/gm;
 
 /**
  * The names that a `.env` file sets, and what is wrong with its lines. Node ignores a line that it cannot read: with
- * `AUTH_MODE: required` the service would start open. Of two lines of one name Node takes the last. No message
+ * `AUTH_MODE: required` the service would start open. If two lines set one name, Node takes the last. No message
  * repeats a line, which may hold a secret.
  */
 export function checkEnvFile(text: string): { names: string[]; problems: string[] } {

@@ -3,7 +3,7 @@ import type { ProviderSettings } from '#schemas/service/provider.ts';
 /** Where a part of an event is. */
 export type Source = NonNullable<ProviderSettings['id']>;
 
-/** How a provider sends its events. Without an id, equal bodies are one event. */
+/** How a provider sends its events. If `id` is absent, equal bodies are one event. */
 export type Preset = Required<Pick<ProviderSettings, 'scheme' | 'header' | 'type'>> &
   Pick<ProviderSettings, 'id' | 'customer' | 'time'>;
 

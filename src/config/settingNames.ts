@@ -6,12 +6,12 @@ const known = Object.entries(Settings.properties).flatMap(([name, { secret }]) =
   secret ? [name, `${name}_FILE`] : [name],
 );
 const letters = (name: string) => name.toUpperCase().replaceAll(/[-_]/g, '');
-/** What Kubernetes and Docker set for each service, such as METRIC_PORT for one named `metric`. */
+/** Whether Kubernetes or Docker set the value for a service, such as METRIC_PORT for one named `metric`. */
 const isServiceLink = (value: string) => /^(tcp|udp|sctp):\/\//.test(value);
 
 /**
- * Variables that look like misspelt settings: `AUTHMODE=required` would leave the service open. If the intended
- * setting is set too, the variable may belong to another program, and so may a short name.
+ * Variables that look like misspelt settings: `AUTHMODE=required` would leave the service open. A variable with a short
+ * name, or whose intended setting is set too, may belong to another program.
  */
 export function misspeltNames(env: Record<string, string | undefined>): string[] {
   const isSet = (name: string) => Boolean(env[name] || env[`${name}_FILE`]);

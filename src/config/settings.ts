@@ -9,7 +9,7 @@ import { misspeltNames, warningAbout } from './settingNames.ts';
 const check = compileCheck(Settings, 'body');
 export type Environment = Record<string, string | undefined>;
 
-/** Settings that stop the start; the message lists every problem. */
+/** Wrong settings, which stop the start. The message lists every problem. */
 export class SettingsError extends OperatorError {
   readonly problems: string[];
 
@@ -29,7 +29,7 @@ export function loadSettings(): Settings {
   return readSettings(process.env, problems);
 }
 
-/** The settings of an environment, complete and checked, unless there are problems. */
+/** Completes and checks the settings of an environment; throws if there are problems. */
 export function readSettings(env: Environment, found: readonly string[] = []): Settings {
   const problems = [...found];
   const values: Record<string, unknown> = {};
@@ -52,7 +52,7 @@ function readSecret(name: string, env: Environment, problems: string[]): string 
   if (env[name]) problems.push(`${name} and ${name}_FILE are both set: keep one`);
   try {
     const secret = readFileSync(path, 'utf8').trim();
-    // The mount failed. Treated as absent, DATABASE_URL would mean the embedded database.
+    // An empty file means that its mount failed. Ignoring it for DATABASE_URL would start the embedded database.
     if (!secret) problems.push(`${name}_FILE is an empty file`);
     return secret;
   } catch (error) {

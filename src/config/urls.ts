@@ -1,15 +1,15 @@
-/** The entries of a list with commas. */
+/** The entries of a comma-separated list. */
 export const splitList = (text: string) =>
   text
     .trim()
     .split(/\s*,\s*/)
     .filter(Boolean);
 
-/** Compared as text with what browsers send: an origin with a trailing slash would never match. */
+/** Whether a text is an origin exactly as browsers send it: one with a trailing slash would never match. */
 export const isOrigin = (text: string) =>
   /^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
-/** Whether drivers can use a URL. They would fail late, with the password in the message. */
+/** Whether drivers can use a URL. With any other they would fail late, with the password in the message. */
 export function isUsableUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { host, username, password, pathname } = new URL(text);

@@ -8,7 +8,7 @@ export interface Actor {
   /** Who issued the token. */
   readonly issuer?: string | undefined;
   readonly name: string;
-  /** Complete: with the scopes that others include. */
+  /** All scopes, including those that another scope includes. */
   readonly scopes: readonly Scope[];
   /** The user whom a caller with the scope `own` stands for; null if there is none yet. */
   readonly person?: string | null;

@@ -1,11 +1,11 @@
 import { AppError, refusal } from './errors.ts';
 
-/** What a request requires of a version: the name of its part that excludes it, or undefined. */
+/** A check of a version: returns the name of the part of the request that excludes it, or undefined. */
 export type Condition = (version?: number) => 'If-Match' | 'If-None-Match' | 'expectedVersion' | undefined;
 
 /**
- * Call it under the lock of the record: no other change can come between the check and the write. Something without a
- * version is there all the same: only `*` matches it.
+ * Fails if the condition excludes the version. Call it under the lock of the record, so that no other change comes
+ * between the check and the write. Only `*` matches what exists without a version, such as a list.
  */
 export function requireVersion(condition: Condition | undefined, version?: number): void {
   const excludedBy = condition?.(version);

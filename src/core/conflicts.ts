@@ -1,20 +1,20 @@
 import { AppError, type ErrorCode, refusal } from './errors.ts';
 
-/** A refusal by its `details.code`, which clients rely on. */
+/** A refusal with a `details.code` of its own, which clients rely on. */
 export type Conflict<D extends object = never> = ReturnType<typeof conflict<D>>;
 
 interface Texts<D> {
   summary: string;
   message: (details: D) => string;
-  /** An error that a constraint of the database raised may lack its members. */
+  /** The details in the OpenAPI document, and those of an error that is made without details. */
   example: D;
-  /** The details that some callers do not get. */
+  /** The names of the details that some callers do not get. */
   optional?: string[];
-  /** For an error that GraphQL has a code for. */
+  /** The code of the error, if GraphQL clients need one that is more precise than `conflict`. */
   as?: ErrorCode;
 }
 
-/** A 409, which is the same for all operations that answer it. */
+/** Makes a 409 that is the same for all operations that answer with it. */
 export const conflict = <D extends object>(
   code: string,
   { summary, message, example, optional = [], as = 'conflict' }: Texts<D>,

@@ -1,8 +1,8 @@
 import type { Violation } from '#schemas/parts/error.ts';
 
 /**
- * Every error code that a client can get, with its HTTP status. 401: we do not know the caller. 403: we do, and they
- * may not.
+ * Every error code that a client can get, with its HTTP status. A 401 means that the caller is unknown, a 403 that the
+ * caller is known but may not do this.
  */
 export const statusByCode = {
   invalid: 400,
@@ -47,7 +47,7 @@ export function systemCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** A function that makes an error, with what the OpenAPI document says of it: in words, and by an example. */
+/** A function that makes an error, with the summary and the example that the OpenAPI document has of it. */
 export const refusal = <A extends unknown[]>(
   summary: string,
   error: (...given: A) => AppError,
@@ -55,10 +55,10 @@ export const refusal = <A extends unknown[]>(
 ) => Object.assign(error, { summary, example: () => error(...example) });
 export type Refusal = Pick<ReturnType<typeof refusal>, 'summary' | 'example'>;
 
-/** The code of an error, what there is too much of, and how much may be. */
+/** The code of the error, what there are too many of, and how many are allowed. */
 export type Limit = readonly [code: string, what: string, maximum: number];
 
-/** An operation takes more than any may. */
+/** The error of an operation that takes more than any operation may. */
 export const tooMuch = ([code, what, maximum]: Limit, value: number) =>
   new AppError('bad_request', `Too many ${what}: ${value}, but at most ${maximum} are allowed.`, {
     code,

@@ -6,7 +6,7 @@ let counter = 0;
 
 /**
  * A UUIDv7 (RFC 9562): the time in milliseconds, a counter, then 62 random bits. The ids of a process always ascend,
- * also within a millisecond and when the clock steps back: ordering by id is ordering by creation.
+ * even within a millisecond and when the clock steps back: ordering by id is ordering by creation.
  */
 export function newId(milliseconds: number): string {
   counter = milliseconds > last ? 0 : counter + 1;
@@ -23,11 +23,11 @@ const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
 
 /**
- * The time in an id, for `createdAt`: time filters compare ids, and it can be later than the time passed to `newId`.
+ * The time in an id, which is the `createdAt`: time filters compare ids. It can be later than the `newId` argument.
  */
 export const timeInId = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 
-/** Bounds below and above every id: RFC 9562 reserves both, so neither is one. */
+/** Bounds below and above every id: RFC 9562 reserves both, so no id equals either. */
 export const [firstId, lastId] = [
   '00000000-0000-0000-0000-000000000000',
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
@@ -40,7 +40,7 @@ export function lowestId(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** What the service itself gives to a new record: one time, because time filters compare ids. */
+/** The members that the service gives to a new record. Their time is that in the id, which time filters compare. */
 export function newRecord({ now }: { now: () => Date }) {
   const id = newId(now().getTime());
   const createdAt = timeInId(id).toISOString();

@@ -3,7 +3,7 @@ interface Kept<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** The value of a key in a map, made when it is asked for the first time. */
+/** The value of a key in a map, made when it is first asked for. */
 export function keptIn<K, V>(map: Kept<K, V>, key: K, make: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;
@@ -13,8 +13,8 @@ export function keptIn<K, V>(map: Kept<K, V>, key: K, make: () => V): V {
 }
 
 /**
- * The function that makes something when it is first asked for, once for all who ask. A failure is tried again, but a
- * module that threw while it was loaded fails until the process ends: Node keeps that.
+ * Returns a function whose first call makes a value, which all calls get. A call after a failure tries again, but a
+ * module that threw while it was loaded fails until the process ends: Node keeps its error.
  */
 export function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
@@ -34,10 +34,10 @@ export function setBounded<K, V>(map: Map<K, V>, key: K, value: V, maximum: numb
   map.set(key, value);
 }
 
-/** What an entry counts besides its length, in characters. */
+/** The characters that each entry counts in addition to its length. */
 export const overhead = 500;
 
-/** The same for a cache of texts, or of what is made of them, which may be long: its bound is their sum. */
+/** `setBounded` for a cache of long texts, or of what is made of them: `maximum` bounds the sum of their lengths. */
 export function setBoundedText<V extends { length: number }>(
   map: Map<string, V>,
   key: string,

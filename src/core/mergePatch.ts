@@ -2,8 +2,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * A JSON value after a merge patch (RFC 7396): objects are merged, null removes a member, anything else takes its
- * place.
+ * A JSON value after a merge patch (RFC 7396): objects are merged, null removes a member, and anything else replaces
+ * the value.
  */
 export function mergePatch(value: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;

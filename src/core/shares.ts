@@ -3,14 +3,14 @@ import { tookTooLong } from './errors.ts';
 import { keptIn } from './kept.ts';
 
 /**
- * What is under way of something that all share, by name: of each account, or of what writes lock. No name gets more than
- * its share, and those that wait have their turns one name after the other.
+ * Counts how much of a shared resource each name holds. A name is an account, or something that writes lock. No name
+ * gets more than its share, and waiting names take turns.
  */
 export class Shares {
   readonly #each: number;
   readonly #all: number;
   readonly #held = new Map<string, number>();
-  /** By name, the functions that let those who wait begin. */
+  /** The functions that let waiting callers begin, by name. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #sum = 0;
 
@@ -18,7 +18,7 @@ export class Shares {
     [this.#each, this.#all] = [each, all];
   }
 
-  /** Takes so much now; says whether the name may have it. */
+  /** Takes the amount now if the name may have it; returns whether it did. */
   take(name: string, amount = 1): boolean {
     const held = this.#heldBy(name) + amount;
     if (held > this.#each || this.#sum + amount > this.#all) return false;
@@ -39,21 +39,21 @@ export class Shares {
     for (const [name, queue] of this.#waiting) {
       if (!this.take(name)) continue;
       queue.shift()?.();
-      // What else the name wants comes behind the other names.
+      // The rest of the queue of this name moves behind the other names.
       this.#waiting.delete(name);
       if (queue.length > 0) this.#waiting.set(name, queue);
       return;
     }
   }
 
-  /** Does the work when it is its turn; fails when that is not before the deadline. */
+  /** Does the work in its turn; fails if the turn does not come before the deadline. */
   async inTurn<T>(name: string, deadline: number, work: () => Promise<T>): Promise<T> {
-    // Many may have no more to do than to fail: others are served between.
+    // Lets others be served between two turns: a long queue of work that only fails would hold them up.
     if (await this.begin(name, deadline)) await setImmediate();
     return work().finally(() => this.give(name));
   }
 
-  /** Takes one when it is its turn; says whether it had to wait. */
+  /** Takes an amount of 1 in its turn; returns whether it had to wait. */
   async begin(name: string, deadline: number): Promise<boolean> {
     if (this.take(name)) return false;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();

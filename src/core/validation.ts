@@ -9,15 +9,15 @@ import { suggestName, truncate, withArticle } from './text.ts';
 /** A body with 30,000 unknown members must not cost 30,000 messages. */
 const maxViolations = 20;
 
-/** The formats that are checked, and what is wrong with a text that has another one. */
+/** The formats that are checked, with the message about a text in another format. */
 const formatMessages: Record<string, string> = {
   'date-time': 'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
   date: 'must be a date from the year 1 to 9999, such as 2026-11-23',
   email: 'must be a valid e-mail address',
 };
 
-// Without `coerceTypes` and `removeAdditional`: "3" is not 3, and an unknown member is an error.
-// With `strictNumbers`: JSON reads 1e999 as infinity, which no answer can have.
+// `coerceTypes` and `removeAdditional` are off: "3" is not 3, and an unknown member is an error.
+// `strictNumbers` refuses 1e999, which JSON reads as infinity: no answer can have it.
 const ajv = new Ajv({
   allErrors: true,
   useDefaults: true,
@@ -27,7 +27,7 @@ const ajv = new Ajv({
 });
 addFormats.default(ajv, Object.keys(formatMessages) as FormatName[]);
 
-/** A format without the values that the database cannot store, such as the year 0. */
+/** Makes a format refuse the values that the database cannot store, such as the year 0. */
 function restrict(format: string, isStorable: (text: string) => boolean): void {
   const { validate } = ajv.formats[format] as { validate: (text: string) => boolean };
   ajv.addFormat(format, text => validate(text) && isStorable(text));
@@ -36,7 +36,7 @@ restrict('date-time', text => readInstant(text) !== undefined);
 restrict('date', text => !text.startsWith('0000'));
 
 /**
- * Whether a JSON value can be stored and read: with whole texts, without deep nesting, and 1e999 is read as infinity.
+ * Whether a JSON value can be stored and read: it has whole texts, no deep nesting, and no 1e999 (read as infinity).
  */
 export function isStorableJson(value: unknown, depth = 100): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
@@ -51,7 +51,7 @@ ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStor
 
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
-  // A check that is compiled keeps its schemas. Each application of a process makes some of them anew, with equal names.
+  // Each application of a process makes some schemas anew, with equal names. Compiled checks keep those that they had.
   for (const [id, component] of componentsIn(schema))
     if (ajv.schemas[id]?.schema !== component) ajv.removeSchema(id).addSchema(component);
   const validate = ajv.compile(schema);
@@ -75,7 +75,7 @@ function violationPath({ instancePath, params }: ErrorObject): string {
 const pointerPart = (name: string) =>
   truncate(name, 100).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** What a schema says of its bounds; `patternMessage` puts its pattern into words. */
+/** The bounds in a schema; `patternMessage` puts its pattern into words. */
 type Rules = IntegerOptions & StringOptions;
 
 const patternMessages: Record<string, string> = {

@@ -2,13 +2,13 @@ import { drizzle, type PgRemoteDatabase } from '#drizzle/orm.ts';
 import { keptIn } from '#src/core/kept.ts';
 
 /**
- * All that the service asks of a database driver. Each driver has an adapter; tracing is a wrapper.
- * Nobody else touches a driver, and nobody touches the private parts of Drizzle.
+ * All that the service asks of a database driver. Each driver has an adapter, and tracing is a wrapper.
+ * No other code of the service touches a driver, and none touches the private parts of Drizzle.
  */
 export interface Connection {
-  /** Runs one statement. A row is its values in the order of the statement. */
+  /** Runs one statement. Each row is an array of values in the order of the statement. */
   rows(text: string, params: unknown[]): Promise<unknown[][]>;
-  /** Does all of the work or nothing. Inside a transaction, it joins that one. */
+  /** Does all of the work or nothing. Inside a transaction, the work joins that transaction. */
   transaction<T>(work: (inside: Connection) => Promise<T>): Promise<T>;
   readonly isTransaction: boolean;
 }
@@ -41,7 +41,7 @@ export type Orm = PgRemoteDatabase;
 
 const kept = new WeakMap<Connection, Orm>();
 
-/** Drizzle on a connection, for statements that are not hot; those are a `statement`. */
+/** Drizzle on a connection, for statements that run seldom. Hot statements use `statement`. */
 export const orm = (connection: Connection): Orm =>
   keptIn(kept, connection, () =>
     drizzle(async (text, params) => ({ rows: await connection.rows(text, params) })),

@@ -13,11 +13,11 @@ export interface Messages {
 /** An open database, the same for both backends. */
 export interface Database {
   readonly kind: 'embedded' | 'postgres';
-  /** For writes and transactions, which may wait for a lock. */
+  /** Connections for writes and transactions, which may wait for a lock. */
   readonly writes: Connection;
-  /** Only for reads, on their own connections: they wait for no lock, and for no write that waits for one. */
+  /** Separate connections for reads, which wait for no lock and never behind a write that waits for one. */
   readonly reads: Connection;
-  /** One connection for reads that take long, so that the others do not wait for them. */
+  /** One connection for slow reads, so that other reads do not wait for them. */
   readonly dear: Connection;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;
@@ -25,13 +25,13 @@ export interface Database {
   readonly ready: Promise<void>;
   /** False while requests get no connection, although the server is in reach. */
   readonly hasConnections: () => boolean;
-  /** How busy the connections are. Only a server has several. */
+  /** How busy the connections are; undefined for the embedded database, which has one. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };
-  /** Only a server has other processes. */
+  /** Messages between processes. The embedded database has none of its own, because only one process uses it. */
   readonly messages?: Messages;
   /**
-   * Calls `look` after commits of any process, until the function that it returns is called. Calls may get lost;
-   * without them, followers look each second.
+   * Calls `look` after commits of any process until the returned function is called. Calls may get lost, so followers
+   * also look every second.
    */
   readonly follow?: (look: () => void) => () => void;
   /** The embedded Postgres itself, for backups. */

@@ -4,16 +4,16 @@ const canceled = '57014';
 const sqlState = /^[0-9A-Z]{5}$/;
 /** SQLSTATEs about the server, the account or the database, not about a statement. 25006: a standby is read-only. */
 const ofServer = /^((08|28|3D|53|57P|58)\w{2,3}|25006)$/;
-/** There was no answer: CONNECTION_CLOSED, EPIPE, EAI_AGAIN. */
+/** Codes for a missing answer, such as CONNECTION_CLOSED, EPIPE and EAI_AGAIN. */
 const noAnswer = /^(CONN\w*|E(?!RR_)[A-Z_]{3,})$/;
 
-/** When a node of Citus loses another one, it reports an internal error with the message of its own driver. */
+/** A Citus node that loses another node reports an internal error with the message of its own driver. */
 const lostNode =
   /^(SSL (SYSCALL )?error|server closed the connection|could not (send|receive) data|lost connection|failure on connection)/;
 const internalError = 'XX000';
 const connectionFailure = '08006';
 
-/** Why a statement failed, when the error comes from a database: the SQLSTATE, or the code of the driver. */
+/** Why a statement failed: the SQLSTATE or the code of the driver. Undefined if no database caused the error. */
 export function databaseFailure(error: unknown) {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
@@ -37,7 +37,7 @@ const temporary = new Set([
   '25P04', // ended, because the transaction took too long
 ]);
 
-/** Whether the server refuses the role or has no such database. At a start, the settings are wrong. */
+/** Whether the server refuses the role or has no such database. At a start, this means wrong settings. */
 export const isDenied = (error: unknown) => /^(28|3D)/.test(databaseFailure(error)?.code ?? '');
 
 /** Whether a statement was ended because it, or its wait for a connection, took too long. It has changed nothing. */
@@ -46,7 +46,7 @@ const tooSlow = new Set([canceled, '25P03', '25P04', 'CONNECTION_WAIT_TIMEOUT'])
 
 const lockNotAvailable = '55P03';
 
-/** A write did not get its turn. */
+/** The error of a write that did not get its turn. */
 export class LockedOut extends Error {
   readonly code = lockNotAvailable;
   readonly turn: string;
@@ -60,7 +60,7 @@ export class LockedOut extends Error {
 /** Whether a write waited too long for others. It has changed nothing. */
 export const isLockedOut = (error: unknown) => databaseFailure(error)?.code === lockNotAvailable;
 
-/** Any failure as the one error type that clients see. Unknown ones stay internal. */
+/** Turns any failure into the error type that clients see. Unknown failures become internal errors. */
 export function explain(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (isTooSlow(error)) return tookTooLong(error);
@@ -68,7 +68,7 @@ export function explain(error: unknown): AppError {
   return isLockedOut(error) ? lockedOut() : internal(error);
 }
 
-/** Codes of TLS. */
+/** Error codes of TLS. */
 const insecure = /CERT|_TLS_|_SSL_|LEAF_SIGNATURE/;
 
 /** What the operator should read, in one line; undefined for a bug, which needs its stack. */
@@ -87,7 +87,7 @@ export function operatorReason(error: unknown): string | undefined {
   return undefined;
 }
 
-/** What the log has about a failure: its reason in words, or the stack of a bug. */
+/** What the log says about a failure: its reason in words, or the stack of a bug. */
 export function reasonForLog(error: unknown): { reason: string } | { err: unknown } {
   const reason = operatorReason(error);
   return reason === undefined ? { err: error } : { reason };

@@ -3,7 +3,7 @@ import type { Metrics, Reading } from '#src/telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 
-/** A gauge of what a database knows. Without an answer there is no value, rather than an old one or a long wait. */
+/** Adds a gauge that a query reads. If no answer comes within a second, there is no value rather than an old one. */
 export function watchIn(
   metrics: Metrics,
   { available, reads }: Database,

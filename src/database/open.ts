@@ -3,7 +3,7 @@ import type { Log } from '#src/telemetry/log.ts';
 import { announced } from './announcements/announced.ts';
 import type { Database } from './database.ts';
 
-/** The database, whose writes are announced. */
+/** Opens the database, whose writes are announced to followers. */
 export async function openDatabase(settings: Settings, log: Log): Promise<Database> {
   const { REDIS_URL: url } = settings;
   const database = await openBackend(settings, log);

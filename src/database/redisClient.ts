@@ -8,13 +8,13 @@ const failFastOptions = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   commandTimeout: 250,
-  // A process is busy while it starts, and no request waits for a connection.
+  // This may be long: a starting process is busy, and no request waits for a connection.
   connectTimeout: 3000,
   retryStrategy: (attempt: number) => Math.min(100 * attempt, 1000),
   enableAutoPipelining: true,
 } as const;
 
-/** Redis is connected but hangs, or this process was busy and its answer is there. */
+/** Whether a command got no answer in time: Redis hangs, or this process was too busy to read the answer. */
 const isTimeout = (error: unknown) => error instanceof Error && error.message === 'Command timed out';
 
 type Options = { keyPrefix: string } & Pick<RedisOptions, 'scripts'>;
@@ -26,18 +26,18 @@ export function connectRedis<R extends Redis>(
   onFailure: (error: unknown) => void,
 ) {
   const redis = new Redis(url, { ...failFastOptions, ...options }) as R;
-  /** What Redis or its client says is a reason, not a bug with a stack. */
+  /** Reports what Redis or its client says as a reason, not as a bug with a stack. */
   const failed = (error: Error) =>
     onFailure(operatorReason(error) ? error : new OperatorError(error.message));
   redis.on('error', failed);
-  // A Redis that restarts has lost what it stored, and may be back before the next command.
+  // A Redis that restarts has lost what it stored, and may be back before a command fails.
   redis.on('close', () => failed(new Error('The connection was closed.')));
   return {
     redis,
-    /** For the error of a command. */
+    /** Reports the error of a command. */
     report: (error: Error): false => {
       failed(error);
-      // Only a new connection shows when Redis has recovered. On this one, what is written would stay in memory.
+      // A new connection shows when Redis has recovered. What is written to this one would stay in memory.
       if (isTimeout(error) && redis.status === 'ready') redis.disconnect(true);
       return false;
     },

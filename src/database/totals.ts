@@ -8,8 +8,8 @@ import { watchService } from './watch.ts';
 import { inLongTransaction } from './write.ts';
 
 /**
- * Counts every table again, while others read and write, and says so: on the embedded database everybody waits for
- * it.
+ * Counts every table again and reports each one. Others read and write meanwhile; on the embedded database everybody
+ * waits.
  */
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
   const known = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
@@ -25,9 +25,9 @@ export async function repairCounts(db: Connection, say: (line: string) => void):
   }
 }
 
-/** The most changes that one fold moves. On the embedded database everybody waits for it. */
+/** The most changes that one fold moves. On the embedded database everybody waits for a fold. */
 const portions = { postgres: 20_000, embedded: 5000 };
-/** Milliseconds after a fold, and after one that moved many changes: readers add up those that wait. */
+/** Milliseconds between folds. After `many` changes the pause is short, because readers add up those that wait. */
 const [pause, shortPause, many] = [1000, 100, 500];
 
 /**
@@ -46,7 +46,7 @@ export function startFolding({ writes, kind, available }: Database, log: Log): (
     away: 'Changes cannot be folded into the totals, so lists get slower.',
     back: 'Changes are folded into the totals again.',
   });
-  // A fold that is running ends with the database.
+  // A running fold ends when the database is closed.
   return () => void folding.close();
 }
 
@@ -56,7 +56,7 @@ const oldestTransaction = `select extract(epoch from now() - least(
     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
   (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
 
-/** Every instance on one database measures the same: take the maximum, not the sum. */
+/** Every instance on one database reports the same values: take their maximum, not their sum. */
 export function watchTotals(metrics: Metrics, database: Database): void {
   const read = (text: string) => async (db: Connection) =>
     Math.max(0, Number((await db.rows(text, []))[0]?.[0] ?? 0));

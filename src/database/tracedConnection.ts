@@ -18,7 +18,7 @@ export function withSpans(connection: Connection): Connection {
   };
 }
 
-/** What a statement does first, and to which table: `insert webhook_events`. Functions are not tables. */
+/** What a statement does first and to which table, such as `insert webhook_events`. Functions are not tables. */
 function spanName(text: string): string {
   const match = /\b(insert into|update|delete from|from)\s+"?([\w.]+)"?(?![\w.(])/i.exec(text);
   if (!match) return text.trimStart().split(/\s/, 1)[0] || 'statement';

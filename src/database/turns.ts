@@ -2,15 +2,15 @@ import { Shares } from '#src/core/shares.ts';
 import { LockedOut } from './databaseErrors.ts';
 
 /**
- * Names of what a write locks, and how many writes of this process with the same name may run at once: otherwise each
- * would wait for the lock on a connection of its own, and strangers would wait for the connections.
+ * Names of what a write locks, and how many writes of this process with the same name may run at once. If more ran,
+ * each would wait for the lock on a connection of its own, and unrelated work would wait for the connections.
  */
 export type Lines = Record<string, Shares>;
 
 export const oneAtATime = new Shares(1);
 /**
- * Writes below one parent seldom exclude each other, but may all wait for one lock. As many as a pool has connections by
- * default: a write with a key claims its turn inside its transaction, and would often have to begin again.
+ * Writes below one parent seldom exclude each other, but may all wait for one lock. Four is the default size of a pool:
+ * with fewer, a write with an idempotency key, which claims turns inside its transaction, would often begin again.
  */
 export const fewAtATime = new Shares(4);
 
@@ -23,7 +23,7 @@ export class Turns {
     this.#lines = { ...lines };
   }
 
-  /** Waits for all of them in one order: two writes that wait for each other would wait until their end. */
+  /** Waits for the turns in a fixed order, so that no two writes wait for each other until both time out. */
   async take(end: number): Promise<void> {
     for (const name of Object.keys(this.#lines).sort()) {
       const line = this.#lines[name] as Shares;
@@ -35,7 +35,7 @@ export class Turns {
     }
   }
 
-  /** Adds those of a write inside a transaction, where nobody may wait: fails when another one has the turn. */
+  /** Adds the turns of a write inside a transaction, which may not wait: fails when another write has one of them. */
   claim(lines: Lines): void {
     Object.assign(this.#lines, lines);
     for (const [name, line] of Object.entries(lines)) {
@@ -45,7 +45,6 @@ export class Turns {
     }
   }
 
-  /** Whether none is missing. */
   areTaken = () => this.#taken.size === Object.keys(this.#lines).length;
 
   leave(): void {

@@ -4,21 +4,21 @@ import { reasonForLog } from './databaseErrors.ts';
 
 /** All times are in milliseconds. */
 interface Watched {
-  /** Fails while the service is away. May return the pause until the next check, which no call shortens. */
+  /** Fails while the service is away. May return the pause until the next check, which `checkNow` does not shorten. */
   check: () => Promise<number | undefined> | Promise<void>;
-  /** The pause between two checks. A call ends it. */
+  /** The pause between two checks. `checkNow` ends it. */
   every: number;
-  /** Whether a check would say nothing about the service, or the error of a check says nothing about it. */
+  /** Whether a check, or the error of a check that failed, would say nothing about the service. */
   cannotTell?: (error?: unknown) => boolean;
   onAway?: () => void;
   log: Logger;
   level?: 'warn' | 'error';
-  /** What the log says, once each time. */
+  /** What the log says, once for each outage. */
   away: string;
   back: string;
 }
 
-/** Checks again and again whether a service is there, never twice at once. The process lives until it is closed. */
+/** Checks again and again whether a service is there, never twice at once. The process lives until this is closed. */
 export function watchService(watched: Watched) {
   const { check, every, cannotTell = () => false, onAway, log, level = 'error' } = watched;
   let isAway = false;
@@ -41,7 +41,7 @@ export function watchService(watched: Watched) {
   }
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      // Before the check, so that a call during it counts.
+      // The call is renewed before the check, so that a `checkNow` during the check ends the pause after it.
       call = new AbortController();
       let pause: number | undefined;
       try {
@@ -56,15 +56,15 @@ export function watchService(watched: Watched) {
       await (pause === undefined ? pauseFor(every, call.signal) : pauseFor(pause, closing.signal));
     }
   }
-  // Not before it is returned: a check may use it.
+  // Starts after the watch is returned, because a check may use the watch.
   const running = Promise.resolve().then(run);
 
   return {
     isAway: () => isAway,
-    /** For a failure that somebody else noticed. Only a check after a pause without one finds the service back. */
+    /** Reports a failure noticed elsewhere. The service is back after a check with none since the last check. */
     failed,
     /** Ends the pause, but not one that the check returned. */
-    // With a reason: by default each call would make an error with a stack.
+    // The reason avoids the error with a stack that `abort` would make for each call.
     checkNow: () => call.abort('now'),
     /** Ends any pause; settles when the running check has ended. */
     close: (): Promise<void> => {

@@ -7,7 +7,7 @@ import { type Lines, Turns } from './turns.ts';
 /** What a write needs of its context. */
 export interface Writer {
   readonly db: Connection;
-  /** When nobody waits for the result any more, by `performance.now()`. */
+  /** The time, by `performance.now()`, after which nobody waits for the result. */
   readonly deadline?: number;
   /** The turns of the transaction that the write is a part of. */
   readonly turns?: Turns;
@@ -15,15 +15,15 @@ export interface Writer {
   readonly afterwards?: (() => void)[];
 }
 
-/** Milliseconds that a write waits for others in all: for turns and for locks. */
+/** Milliseconds that a write waits for others in total, for turns and for locks. */
 const patience = 2000;
 const maxAttempts = 3;
-/** Deadlock, serialization failure. */
+/** SQLSTATEs of a deadlock and of a serialization failure. */
 const lostRaces = ['40P01', '40001'];
 const isLostRace = (error: unknown) => lostRaces.includes(databaseFailure(error)?.code ?? '');
 
 /**
- * Does a write of one statement. It waits for its turn, and begins again after a lost race, and while another
+ * Does a write of one statement. It waits for its turn, and begins again after a lost race or while another
  * transaction holds a lock. It holds no connection while it waits. Inside a transaction it neither waits nor begins
  * again: the whole transaction does, with the turns that its writes needed.
  */
@@ -60,11 +60,11 @@ export async function write<C extends Writer, T>(
   }
 }
 
-/** Keeps the turns meanwhile: the next write would meet the same lock. A timer may end a millisecond early. */
+/** Waits with the turns kept: the next write would meet the same lock. A timer may end a millisecond early. */
 const pause = (end: number) =>
   sleep(Math.min(100 + Math.random() * 200, Math.max(0, end - performance.now()) + 1));
 
-/** The same for several statements: all of them or none. */
+/** Does a write of several statements: all of them or none. */
 export async function inTransaction<C extends Writer, T>(
   context: C,
   work: (inside: C) => Promise<T>,
@@ -78,13 +78,13 @@ export async function inTransaction<C extends Writer, T>(
   return result;
 }
 
-/** First in a transaction that must not be tried again for a lock. */
+/** The first statement of a transaction that must not be tried again because of a lock. */
 export const waitLongerForLocks = (inside: Connection) =>
   inside.rows(`select set_config('lock_timeout', '${patience}', true)`, []);
 
 /**
- * A transaction that sees what others commit while it runs, whatever the default is, and that may take longer than any
- * request.
+ * Runs a transaction that sees what others commit meanwhile, whatever the default isolation is, and that may take
+ * longer than any request.
  */
 export const inLongTransaction = <T>(db: Connection, work: (inside: Connection) => Promise<T>): Promise<T> =>
   db.transaction(async inside => {

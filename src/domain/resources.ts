@@ -6,7 +6,7 @@ import { users } from './users.ts';
 
 /** Each has its list under `/api/`. */
 export const resources = [
-  // In this order in the document, the GraphQL schema and on the first page.
+  // The document, the GraphQL schema and the first page have this order.
   offer(users, { routes: [peopleRoutes(users)], fields: [peopleFields(users)] }),
   offer(posts),
 ];

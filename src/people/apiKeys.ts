@@ -18,7 +18,7 @@ import { PagedList } from '#src/records/lists/pagedList.ts';
 /** A record never carries the hash: what is not read cannot leak. */
 const { secretHash: _, ...columns } = getTableColumns(apiKeys);
 
-/** The revoked and expired keys too. */
+/** The list of all keys, including revoked and expired ones. */
 export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number]>({
   scope: 'admin',
   table: apiKeys,
@@ -27,14 +27,14 @@ export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number
   sorts: { name: [apiKeys.name] },
 });
 
-/** One key; not found for any other text. */
+/** Returns one key; throws not found for any other text. */
 export async function getKey(context: Context, id: string): Promise<ApiKey> {
   need(context, 'admin');
   const [key] = isId(id) ? await orm(context.db).select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];
   return orNotFound('API key', key);
 }
 
-/** The new key with its secret, which nobody can read again; invalid when it would have expired already. */
+/** Returns a new key with its secret, which nobody can read again; refuses one that would have expired already. */
 export async function createKey(context: Context, input: ApiKeyCreate): Promise<NewApiKey> {
   need(context, 'admin');
   const expiresAt = input.expiresAt === undefined ? null : readInstant(input.expiresAt);
@@ -58,7 +58,7 @@ export async function createKey(context: Context, input: ApiKeyCreate): Promise<
 
 const wrongUser = (message: string) => invalid([{ in: 'body', path: '/userId', message }]);
 
-/** The lock keeps the user until the key is there, so that a deletion finds and revokes it. */
+/** Locks the user until the key is stored, so that a deletion of the user finds and revokes the key. */
 async function requireUser({ db }: Context, id: string | null): Promise<void> {
   if (id === null) return;
   const [user] = await orm(db).select().from(persons).where(eq(persons.id, id)).for('key share');
@@ -75,8 +75,7 @@ export async function revokeKey(context: Context, id: string, condition?: Condit
   });
 }
 
-/** Ends the keys of users who are deleted, in the transaction that does it. It also has this process forget for whom
- * tokens stand, once that is committed. */
+/** Revokes the keys of users in the transaction that deletes them. Once it commits, keys and persons are read anew. */
 export const revokeKeysOf = (inside: Context, userIds: string[]) =>
   revoke(inside, inArray(apiKeys.userId, userIds));
 

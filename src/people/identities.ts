@@ -51,7 +51,7 @@ export const identityTaken = conflict('identity_taken', {
   example: {},
 });
 
-/** Makes the tokens of an identity stand for a user, and says whether they did not before. */
+/** Makes the tokens of an identity stand for a user; `isNew` says whether they did not before. */
 export async function addIdentity(context: Context, { resource }: People, id: string, name: IdentityName) {
   need(context, 'admin');
   return inTransaction(context, async inside => {
@@ -63,7 +63,7 @@ export async function addIdentity(context: Context, { resource }: People, id: st
   });
 }
 
-/** Ends that; not found if they do not stand for this user. */
+/** Removes an identity of a user; throws not found if its tokens do not stand for this user. */
 export async function removeIdentity(
   context: Context,
   { resource }: People,
@@ -83,7 +83,7 @@ export async function removeIdentity(
   });
 }
 
-/** Links an identity that stands for nobody; says for whom it stands then. Its row is locked in either case. */
+/** Links an identity if it stands for nobody; returns for whom it stands now. Its row is locked in either case. */
 async function link(inside: Context, user: string, name: IdentityName) {
   const { id, createdAt } = newRecord(inside);
   const [linked] = await orm(inside.db)
@@ -126,16 +126,16 @@ export async function registerMe(context: Context, { create }: People, input: ob
   const name = { issuer, subject };
   const once = `person ${JSON.stringify(name)}`;
   const work = async (inside: Context) => {
-    // One after another on all instances: otherwise the second would only learn that its address is taken.
+    // Serializes registrations with a token on all instances, or a second one would only learn that its email is taken.
     await inside.db.rows('select pg_advisory_xact_lock(hashtextextended($1, 0))', [once]);
     const known = await readPerson(inside.db, name);
     if (known !== null) throw personExists({ id: known });
-    // The person creates themselves, so the id is there before the record.
+    // The new person is the actor of their own creation, so the id is made before the record.
     const record = newRecord(inside);
     const actor = { ...inside.actor, scopes: ['write', 'own'] as const, person: record.id };
     const created = await create({ ...inside, actor }, { ...input, ...record } as never);
     const { person, isNew } = await link(inside, record.id, name);
-    // An administrator was faster.
+    // An administrator has linked the identity meanwhile.
     if (!isNew) throw personExists({ id: person });
     inside.afterwards?.push(trustNothing);
     return created;

@@ -1,7 +1,7 @@
 import { exit } from './exit.ts';
 import { closeRuntime, type Runtime } from './runtime.ts';
 
-/** The end of the process by a signal. It exits at once before `prepare`, and at a second signal. */
+/** Ends the process at a signal: at once if `prepare` was not called yet, or at a second signal. */
 export class Ending {
   begun = false;
   #prepared: { runtime: Runtime; close: () => Promise<void> } | undefined;
@@ -11,7 +11,7 @@ export class Ending {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.#begin(signal));
   }
 
-  /** From now on, `close` runs before the process exits. */
+  /** Makes a signal run `close` before the process exits. */
   prepare(runtime: Runtime, close: () => Promise<void>): void {
     this.#prepared = { runtime, close };
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { OperatorError } from '#src/core/errors.ts';
 
-/** Refuses a port that is not free, before a database is created by a start that must fail. */
+/** Refuses a port that is not free, before a start that must fail creates a database. */
 export async function checkPort(name: string, port: number | undefined, host: string): Promise<void> {
   if (port === undefined || port === 0) return;
   const probe = createServer().listen(port, host);

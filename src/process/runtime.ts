@@ -14,17 +14,17 @@ export type Runtime = Awaited<ReturnType<typeof openRuntime>>;
 export async function openRuntime(configured: Settings) {
   await checkPort('METRICS_PORT', configured.METRICS_PORT, configured.HOST);
   const stopTraces = await startTraces(process.env);
-  // In a container with a terminal, the log is still read by a machine.
+  // A machine reads the log in production, even if the container has a terminal.
   const log = openLog(configured, process.stdout.isTTY && configured.NODE_ENV !== 'production');
   const database = await openDatabase(configured, log);
-  // After the database has locked its folder for this process.
+  // The secrets are in the folder that the database has locked for this process by now.
   const settings = withKeptSecrets(configured);
   const calls = openCalls(database);
   const metrics = openMetrics(database);
   return { settings, log, database, calls, metrics, stopTraces };
 }
 
-/** Closes them in reverse. Requests and the worker must have ended. */
+/** Closes what `openRuntime` opened, in reverse. Requests and the worker must have ended. */
 export async function closeRuntime({ database, stopTraces }: Runtime): Promise<void> {
   await database.close();
   // An unreachable collector must not delay the exit.

@@ -3,8 +3,8 @@ import type { Environment } from '#src/config/settings.ts';
 import { OperatorError } from '#src/core/errors.ts';
 
 /**
- * Starts tracing if an endpoint is set, unless OTEL_TRACES_EXPORTER decides; returns what ends it. OpenTelemetry is
- * loaded only then. Values of the standard variables that are not supported are refused.
+ * Starts tracing if OTEL_TRACES_EXPORTER is otlp, or if it is not set and an endpoint is; returns what ends tracing.
+ * OpenTelemetry is loaded only to trace. Unsupported values of the standard variables are refused.
  */
 export async function startTraces(env: Environment): Promise<() => Promise<void>> {
   const { OTEL_TRACES_EXPORTER: exporter, OTEL_EXPORTER_OTLP_PROTOCOL: protocol } = env;

@@ -44,7 +44,7 @@ function makeEntry({ actor, transport, origin, now }: Context, action: AuditActi
 const { transaction, number, ...columns } = getTableColumns(auditLog);
 const insertEntries = rowsOf(builder.insert(auditLog).select(rowsOfTable(auditLog)));
 
-/** Adds the entries of writes, in the transaction of the writes, under the locks of the records. */
+/** Adds the entries of writes. It runs in the transaction of the writes, under the locks of the records. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
   const rows = writes.map(write => makeEntry(context, action, write));
@@ -56,14 +56,14 @@ type Recorded<T extends ResourceTable> = Sided & { table: T; name: string };
 
 /**
  * A function that inserts a new record and its audit entry in one statement, and returns the record. The entry is not
- * JSON, as those of other writes are: for one of them, reading JSON costs PostgreSQL a quarter of the whole.
+ * sent as JSON, as those of other writes are: PostgreSQL would spend a quarter of the statement on reading the JSON.
  */
 export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) {
   const { name, table } = resource;
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
-  /** Placeholders and members of the entry, some of which a record has too. */
+  /** The members of the entry by placeholder. The prefix keeps them apart from members of the record, such as `id`. */
   const ofEntry = new Map<string, keyof Entry>();
   const entryColumns = Object.entries(getTableColumns(auditLog)).map(([member, column]) => {
     if (is(column.default, SQL)) return column.default;
@@ -78,7 +78,7 @@ export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) 
   );
   type Members = Omit<T['$inferSelect'], keyof NewRecord>;
   return async (context: Context, members: Members): Promise<Members & NewRecord> => {
-    // `registerMe` brings the id along, because the entry names the person.
+    // `registerMe` passes the id in `members`, because the entry names the new person as the actor.
     const record = { ...newRecord(context), ...members };
     const write = { recordId: record.id, version: 1, sides: [makeSide(resource, record)] };
     const { details, sides, ...plain } = makeEntry(context, `${name}.create`, write);
@@ -98,11 +98,11 @@ export const auditList = new PagedList<AuditEntry, 'record' | 'actor' | 'action'
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
 });
 
-/** Deletes a batch of the entries from before a time; returns how many. */
+/** Deletes a batch of the entries made before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   const { id, createdAt } = auditLog;
-  // The table keeps entries of the last day, by the clock of the database, which may be behind ours.
+  // A trigger keeps the entries of the last day, by the clock of the database, which may be behind ours.
   const matching = sql`${id} < ${lowestId(before)} and ${createdAt} < now() - interval '1 day'`;
   return deleteBatch(context.db, { key: id, matching });
 }

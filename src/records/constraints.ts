@@ -13,13 +13,13 @@ export function uniqueRule(noun: string, table: PgTable, members: string[]) {
   const isAlone = members.length === 1;
   const taken = conflict(isAlone ? `${columns}_taken` : `${noun.replaceAll(' ', '_')}_exists`, {
     summary: `Another record has the same ${members.map(member => `\`${member}\``).join(' and ')}`,
-    // Resources with a member of the same name share the example of the document.
+    // The message names no resource, because all with the same member share the example in the OpenAPI document.
     message: () => `Another record with this ${members.map(toWords).join(' and ')} exists.`,
     example: { path: `/${path}` },
   });
   const { name: tableName, indexes } = getTableConfig(table);
   const key = `${tableName}_${columns.join('_')}_key`;
-  // Under another name, the database would refuse a second record with an error that clients get as a 500.
+  // `writeRecord` recognizes the index by this name. Under any other name, a second record would be a 500.
   if (!indexes.some(({ config }) => config.name === key))
     throw new Error(`The table ${tableName} needs uniqueIndex('${key}').`);
   return { key, members, taken };
@@ -29,7 +29,7 @@ export function uniqueRule(noun: string, table: PgTable, members: string[]) {
 export function foreignKeyName(table: PgTable, column: PgColumn): string {
   const { name: tableName, foreignKeys } = getTableConfig(table);
   const name = `${tableName}_${column.name}_fkey`;
-  // Under another name, the database would refuse an id of no parent with an error that clients get as a 500.
+  // `writeRecord` recognizes the key by this name. Under any other name, the id of no parent would be a 500.
   if (!foreignKeys.some(key => key.getName() === name))
     throw new Error(`The table ${tableName} needs foreignKey({ name: '${name}', … }).`);
   return name;
@@ -41,7 +41,7 @@ export function conflictsOfDeletion(
   { nouns, plural, isPrivate }: { nouns: string; plural: string; isPrivate: boolean },
 ) {
   const code = nouns.replaceAll(' ', '_');
-  // Not everybody learns how many records of a private resource there are.
+  // Callers who see only their own records do not learn how many children of a private resource there are.
   const optional = isPrivate ? [plural] : [];
   const hasChildren = conflict<Record<string, number>>(`${parent.noun.replaceAll(' ', '_')}_has_${code}`, {
     summary: `The ${parent.noun} has ${nouns}, and \`cascade\` is not true`,

@@ -11,8 +11,8 @@ import { makeSide, type Sided } from './relations.ts';
 import type { AnyResource, Contract, Relation, Resource, ResourceTable } from './resource.ts';
 
 /**
- * A function that deletes a record with what belongs to it. It is a conflict when the record has children and the
- * caller did not ask for their deletion, or when they are very many. A cascade from a parent asks no rule.
+ * A function that deletes a record with what belongs to it. It throws a 409 if there are children that the caller did
+ * not ask to delete, or more than `maxCascade`. Records that are deleted with a parent are not checked by their rule.
  */
 export function removalOf<C extends Contract, T extends ResourceTable>(
   resource: Resource<C, T>,
@@ -25,7 +25,7 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
     { cascade }: Removal,
     condition?: Condition,
   ): Promise<void> {
-    // The stronger lock keeps new children out.
+    // The lock `update` keeps new children out; `no key update` would not.
     await withOwnRecord(context, resource, id, 'update', async (inside, stored) => {
       requireVersion(condition, stored.version);
       await check?.(stored, inside);
@@ -49,7 +49,7 @@ function conflictsOfRemoval(resource: Removable): Conflict[] {
   return [...new Map(all.map(each => [each.code, each])).values()];
 }
 
-/** The ids of what is deleted, by the names of the resources. */
+/** The ids of the records to delete, by the names of their resources. */
 type Found = Map<string, Set<string>>;
 
 interface Deletion {
@@ -58,10 +58,10 @@ interface Deletion {
   found: Found;
 }
 
-/** Finds and locks the records of each relation that belong to these parents, and what belongs to them. */
+/** Finds and locks the children of these parents in all relations, and what belongs to those children. */
 async function findChildren(deletion: Deletion, resource: Removable, parents: string[]): Promise<void> {
   const { inside, cascade, found } = deletion;
-  // Several relations of one child are counted together, unless a deletion means something else for each.
+  // Several relations to the same child are counted together, unless their `cascade` differs.
   const groups = Map.groupBy(resource.childRelations, ({ child, cascade }) => `${child.name} ${cascade}`);
   for (const relations of groups.values()) {
     const [relation] = relations as [Relation];
@@ -101,14 +101,14 @@ async function lockedIds(
     .select({ id: table.id })
     .from<PgTable>(table)
     .where(matching)
-    // In one order for all, so that two deletions with the same children do not deadlock.
+    // All deletions lock in this order, so that two with the same children do not deadlock.
     .orderBy(table.id)
     .limit(maxCascade + 1)
     .for('update');
   return rows.map(({ id }) => String(id));
 }
 
-/** The resources whose records may belong to one of this, each after those that belong to it. */
+/** The resources whose records may belong, directly or not, to a record of this one. Children precede parents. */
 function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.table])): AnyResource[] {
   return resource.childRelations.flatMap(({ child }) => {
     if (seen.has(child.table)) return [];
@@ -117,7 +117,7 @@ function descendantsOf(resource: Removable, seen = new Set<PgTable>([resource.ta
   });
 }
 
-/** In one statement, because records may refer to others of their resource. */
+/** Deletes records in one statement, because they may refer to each other. */
 async function removeFound(inside: Context, resource: Removable, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   const { table, name, onRemoval } = resource;
@@ -132,6 +132,6 @@ async function removeFound(inside: Context, resource: Removable, ids: string[]):
   await onRemoval?.(inside, ids);
 }
 
-// One parameter: a statement has at most 65,535. Selected: a plain `any` reads the whole text again for each row.
+// The ids are one parameter, because a statement has at most 65,535. A plain `any` would parse them for each row.
 const isAny = (column: PgColumn, ids: string[]) =>
   sql`${column} in (select unnest(${`{${ids.join()}}`}::text::uuid[]))`;

@@ -14,21 +14,21 @@ import { inTransaction } from '#src/database/write.ts';
 /** A request that takes effect once, however often it arrives. */
 export interface KeyedRequest {
   key: string;
-  /** Of everything that makes it another request. */
+  /** A hash of everything that makes it another request. */
   fingerprint: string;
 }
 
-/** The response to its first arrival. */
+/** The response to the first arrival of a request. */
 export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'body'>;
 
 export const keptDays = 1;
-/** Bytes. A longer answer counts as one more request for each: kept for a day, they would fill the disk. */
+/** Bytes of an answer that are charged as one more request: long answers, kept for a day, could fill the disk. */
 const pieceOfAnswer = 16 * 1024;
 const keptFor = keptDays * 24 * 3_600_000;
 
 /**
  * Does the work and keeps its answer, in one transaction; or returns the answer of the first arrival. Only a success is
- * kept: what failed has changed nothing, so it can be sent again with the same key.
+ * kept: a request that failed has changed nothing, so it can be sent again with the same key.
  */
 export async function withIdempotencyKey(
   context: Context,
@@ -51,20 +51,20 @@ export async function withIdempotencyKey(
   try {
     return await inTransaction(context, attempt, { [hash]: oneAtATime });
   } catch (error) {
-    // It waited for the key, and not for something that the work needs.
+    // The lock of the key, and not one that the work needs, shows that the first request is still running.
     throw error instanceof LockedOut && error.turn === hash ? inProgress() : error;
   }
 }
 
-/** A caller never meets the keys of another. */
+/** Hashes the caller too, so that no caller meets the keys of another. */
 const hashKey = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
   createHash('sha256')
     .update(JSON.stringify([kind, issuer, id, key]))
     .digest('base64url');
 
 /**
- * Inserts a key, or takes it over when its time is over; says whether it did. While another transaction holds it, it
- * is locked.
+ * Inserts a key, or takes it over when it has expired; returns whether it did. It fails as locked out while another
+ * transaction holds the key.
  */
 async function take({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
   const createdAt = now().toISOString();
@@ -99,7 +99,7 @@ export const keyReused = refusal('The `Idempotency-Key` was sent with another re
   return new AppError('idempotency_key_reused', message);
 });
 
-/** Deletes a batch of the keys from before a time; returns how many. */
+/** Deletes a batch of the keys made before a time; returns how many. */
 export async function trimKeys(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   const { hash, createdAt } = idempotencyKeys;

@@ -11,10 +11,10 @@ interface Named extends Pick<AnyResource, 'name' | 'title' | 'plural' | 'path' |
 
 const scalars = ['Int', 'Float', 'String', 'Boolean', 'ID'];
 const plainTable = pgTable('plain', {});
-/** The most characters of a name in PostgreSQL, which cuts others without an error. */
+/** Characters. PostgreSQL cuts a longer name without an error. */
 const longestName = 63;
 
-/** Refuses names that mean something else in the same place: one would silently take the place of the other. */
+/** Refuses names that already mean something else in the same place: one would silently replace the other. */
 export function refuseTakenNames(resource: Named, change: string[], links: string[]): void {
   const { name, title, plural, parents, counted, contract, table } = resource;
   const members = Object.keys(contract.create?.properties ?? {});
@@ -35,7 +35,7 @@ export function refuseTakenNames(resource: Named, change: string[], links: strin
     const found = names.find(each => taken.includes(each));
     if (found) throw new OperatorError(`'${found}' cannot be the name of ${what}: it is ${meaning}.`);
   }
-  // Under a name that was cut, the refusal of a constraint would be a 500.
+  // Nothing would recognize a constraint whose name was cut, and its refusal would be a 500.
   const long = table && namesOf(table).find(each => each.length > longestName);
   if (long)
     throw new OperatorError(
@@ -50,14 +50,14 @@ function namesOf(table: PgTable): string[] {
   return [name, ...named.map(({ name = '' }) => name), ...foreignKeys.map(key => key.getName())];
 }
 
-/** Refuses a resource whose path is a path of the service, too. */
+/** Refuses a resource whose path a route of the service already has. */
 export function refuseTakenPath(resources: Named[], url: string): void {
   const found = resources.find(({ path }) => `${url}/`.startsWith(`/api/${path}/`));
   if (found)
     throw new OperatorError(`'${found.name}' cannot be the name of a resource: its path is that of ${url}.`);
 }
 
-/** Refuses two things of one name, of which clients would see one. */
+/** Refuses two things with the same name: clients would see only one of them. */
 export function refuseSameNames(what: string, names: string[], mend: string): void {
   const found = names.find((name, i) => names.indexOf(name) < i);
   if (found) throw new OperatorError(`Two ${what} have the name '${found}': rename a ${mend}.`);

@@ -21,7 +21,7 @@ import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 type Lock = 'update' | 'no key update' | 'key share';
 
-/** A record, locked until the transaction ends; not found for any other text. */
+/** Returns a record, locked until the transaction ends; throws not found for any other text. */
 export async function lockRecord<T extends ResourceTable>(
   { db }: Context,
   { table, noun }: Pick<Resource<Contract, T>, 'table' | 'noun'>,
@@ -34,13 +34,13 @@ export async function lockRecord<T extends ResourceTable>(
 }
 
 /**
- * A rule of the resource. The check of a change or a deletion runs under the lock of the record, so `stored` is what
- * the write is made to. Other records that it reads may change meanwhile, unless it locks them.
+ * A rule of a resource. The check of a change or a deletion runs under the lock of the record, so `stored` cannot
+ * change before the write. Other records that the check reads can, unless it locks them.
  */
 export interface Rule<Asked extends unknown[]> {
   /** Throws when the write is not allowed. */
   check?: (...asked: [...Asked, inside: Context]) => void | Promise<void>;
-  /** The 409s that it throws. */
+  /** The 409s that the check throws. */
   conflicts?: Conflict[];
 }
 
@@ -49,8 +49,8 @@ export const writeScope = ({ owner }: Pick<Resource, 'owner'>): Need =>
   owner === undefined ? 'write' : 'write or own';
 
 /**
- * Works with a record under its lock, if the caller may write it. Judged before the lock, too: who may not write a
- * record neither waits for it, and so learns that it is there, nor makes its owner wait.
+ * Works with a record under its lock, if the caller may write it. The caller is also checked before the lock: a wait
+ * for it would tell strangers that the record exists, and the lock itself would make the owner wait.
  */
 export async function withOwnRecord<C extends Contract, T extends ResourceTable, R>(
   context: Context,
@@ -89,7 +89,7 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       await check?.(members, inside);
       return (await writeRecord(resource, insert(inside, members as never))) as Created;
     };
-    // A unique index waits for other writes of its values, a foreign key for a lock on the parent.
+    // An insert waits at a unique index for other writes of its values, and at a foreign key for the parent.
     const lines: Lines = {};
     for (const { members: names } of unique) {
       const values = names.map(name => members[name]);
@@ -102,7 +102,7 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
   return Object.assign(create, { scope, conflicts: () => [...takenIn(resource), ...conflicts] });
 }
 
-/** For a caller who may not know of a parent, there is none. */
+/** Refuses a parent that the caller may not know of, as if it did not exist. */
 async function requireVisibleParents(
   inside: Context,
   { parentRelations }: Pick<Resource, 'parentRelations'>,
@@ -137,7 +137,7 @@ function changeBy<C extends Contract, T extends ResourceTable>(
 ) {
   type Stored = T['$inferSelect'];
   const { name, table, contract } = resource;
-  // The weaker lock: rows that refer to this one can still be written.
+  // The lock `no key update` lets others write rows that refer to this one; `update` would not.
   const change = (context: Context, id: string, input: Partial<Stored>, condition?: Condition) =>
     withOwnRecord(context, resource, id, 'no key update', async (inside, stored: Stored): Promise<Stored> => {
       requireOwnMember(inside, resource, input);
@@ -160,7 +160,7 @@ function changeBy<C extends Contract, T extends ResourceTable>(
   return Object.assign(change, { scope, conflicts: () => [...takenIn(resource), ...conflicts, stale] });
 }
 
-/** The members of a patch, those that are objects merged with what is stored. */
+/** The members of a patch. Those that are objects are merged with what is stored. */
 const merged = (stored: object, patch: object) =>
   Object.fromEntries(
     Object.entries(patch).map(([name, value]) => [name, mergePatch(stored[name as keyof object], value)]),
@@ -177,7 +177,7 @@ const growing: readonly string[] = ['version', 'updatedAt'] satisfies ReadOnly[]
 
 /**
  * The members of an input that differ from the stored record. Clients may send back what they read: a constant member
- * that differs is an error, and another `version` or `updatedAt` is a conflict with a later change.
+ * that differs is an error, and a different `version` or `updatedAt` is a conflict with a later change.
  */
 function changesTo<T extends { version: number; updatedAt: string }>(
   stored: T,
@@ -193,7 +193,7 @@ function changesTo<T extends { version: number; updatedAt: string }>(
   return different.length > 0 ? (Object.fromEntries(different) as Partial<T>) : undefined;
 }
 
-/** The input as it will be read: times in UTC, and 0 for -0. The same value in another notation is no change. */
+/** The input as it will be read back: times in UTC, and 0 for -0. The same value in another notation is no change. */
 function asStored({ record }: Contract, input: object): Record<string, unknown> {
   const read = (name: string, value: unknown) => {
     if (typeof value !== 'string') return value === undefined ? value : JSON.parse(JSON.stringify(value));

@@ -6,7 +6,7 @@ import type { AnyResource } from './resource.ts';
 /** What `makeSide` needs to know of a resource. */
 export type Sided = Pick<AnyResource, 'owner' | 'counted' | 'parentRelations'>;
 
-/** The members of a record by which its changes are chosen: whose it is, its parents, and those with few values. */
+/** The members of a record by which its changes are chosen: its owner, its parents, and those with few values. */
 export function makeSide({ owner, counted, parentRelations }: Sided, record: object): Side {
   const members = [owner ?? [], counted, parentRelations.map(({ member }) => member)].flat();
   return Object.fromEntries(members.map(member => [member, record[member as keyof object]]));
@@ -16,7 +16,7 @@ export function makeSide({ owner, counted, parentRelations }: Sided, record: obj
 export const noParent = (member: string, { noun }: Pick<AnyResource, 'noun'>) =>
   invalid([{ in: 'body', path: `/${member}`, message: `is the id of no ${noun}` }]);
 
-/** Writes a record; what a constraint of its table refuses is the error that clients get. */
+/** Writes a record, and turns the refusal of a constraint into the error that clients get. */
 export async function writeRecord<T>(
   { unique, parentRelations }: Pick<AnyResource, 'unique' | 'parentRelations'>,
   written: PromiseLike<T>,
@@ -26,7 +26,7 @@ export async function writeRecord<T>(
   } catch (error) {
     const constraint = databaseFailure(error)?.constraint;
     const taken = unique.find(({ key }) => key === constraint)?.taken();
-    // Only a child meets a foreign key: the deletion of a parent has locked it and its children.
+    // A foreign key refuses only a write of a child: a deletion of the parent has locked it and its children.
     const relation = parentRelations.find(({ foreignKey }) => foreignKey === constraint);
     throw taken ?? (relation ? noParent(relation.member, relation.parent) : error);
   }

@@ -27,20 +27,20 @@ type ListOf<C extends Contract> = ListRules<C['filters'][number], C['sorts'][num
 type Member<C extends Contract> = keyof Static<C['create']> & string;
 
 interface Rules<C extends Contract> {
-  /** The filters and sorts that are more than the column of their name. */
+  /** The filters and sorts that are not simply the column with their name. */
   filters?: Partial<ListOf<C>['filters']>;
   sorts?: Partial<ListOf<C>['sorts']>;
-  /** Filters whose totals are kept, not counted. The migration names the same columns in `list_watch`. */
+  /** Filters whose totals are kept instead of counted. The migration names the same columns in `list_watch`. */
   counted?: C['filters'];
   /** Unique members, or lists of members that are unique together. A second record with the same value is a 409. */
   unique?: (Member<C> | Member<C>[])[];
-  /** The parents to which records belong, by the member with the id of each. */
+  /** The parents to which records belong, by the member that has the id of the parent. */
   belongsTo?: { [Name in Member<C>]?: Belonging };
   /** The member that names the user to whom a record belongs, or `id` if a record is a user: see `Ownership`. */
   owner?: Member<C> | 'id';
-  /** Who may read a record: everyone who may read, when absent. */
+  /** Who may read a record. When absent, everyone with `read` or `own`. */
   readBy?: 'owner';
-  /** What else the deletion of records does in its transaction, also when they are deleted with another. */
+  /** Runs in the transaction that deletes records, also when they are deleted with a parent. */
   onRemoval?: OnRemoval;
 }
 interface Belonging extends Partial<Pick<Relation, 'cascade' | 'children'>> {
@@ -61,7 +61,7 @@ export type AnyResource = Omit<Resource, 'list'> & {
 export interface Relation {
   parent: AnyResource;
   child: AnyResource;
-  /** The column of the child that names the parent, and its key. */
+  /** The column of the child that names the parent, and the name of its foreign key. */
   column: PgColumn;
   foreignKey: string;
   /** What a child calls the id of its parent. */
@@ -70,17 +70,17 @@ export interface Relation {
   name: string;
   /** What a parent calls its children in GraphQL. */
   children: string;
-  /** When the children are deleted with their parent: on request is a 409 otherwise. */
+  /** When children are deleted with their parent. With `on request`, a deletion that did not ask for it is a 409. */
   cascade: 'always' | 'on request';
   /** The 409s of a deletion of the parent. */
   conflicts: ReturnType<typeof conflictsOfDeletion>;
 }
 
-/** What can be done with a resource over REST and GraphQL besides reading it. What is left out, neither offers. */
+/** What REST and GraphQL offer for a resource besides reading it. They do not offer an operation that is absent. */
 export interface Operations {
   resource: AnyResource;
   create?: Operation<(context: Context, input: never) => Promise<{ id: string; version: number }>>;
-  /** By a complete input (PUT), and by some members (PATCH). */
+  /** Changes by a complete input (PUT), and by some members (PATCH). */
   replace?: Change;
   change?: Change;
   remove?: Operation<
@@ -91,15 +91,15 @@ type Change = Operation<
   (context: Context, id: string, input: never, condition?: Condition) => Promise<{ version: number }>
 >;
 /**
- * A function of a service, the scope that it needs, if not `write`, and the 409s that it throws. They are asked for
- * when all relations are declared.
+ * A function of a service, the scope that it needs, if not `write`, and the 409s that it throws. `conflicts` is called
+ * after all relations are declared.
  */
 type Operation<F> = F & {
   conflicts?: () => Conflict[];
   scope?: Need;
 };
 
-/** A row is a record, and a record is a row: a column that the contract lacks would have no value in an insert. */
+/** Demands equal types of rows and records: a column that the contract lacks would have no value in an insert. */
 type Same<A, B> = [A, B] extends [B, A]
   ? unknown
   : { 'These columns are not as the members': Differing<A, B> };
@@ -107,7 +107,7 @@ type Differing<A, B> = {
   [K in keyof A | keyof B]: K extends keyof A & keyof B ? ([A[K], B[K]] extends [B[K], A[K]] ? never : K) : K;
 }[keyof A | keyof B];
 
-/** An address regardless of case, as its index has it. */
+/** An email address in lower case, as its index has it. */
 const folded = (text: SQLWrapper | undefined) => sql`lower(${text})`;
 
 export function resourceOf<C extends Contract, T extends ResourceTable>(
@@ -173,7 +173,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueRule(noun, table, [members].flat())),
     scope: 'read or own' as Need,
-    /** Those in which its records are the children; and those in which they are the parents, which `relate` fills. */
+    /** The relations whose children are its records, and those whose parents they are, which `relate` adds. */
     parentRelations: [] as Relation[],
     childRelations: [] as Relation[],
     get parents(): Record<string, string> {
@@ -182,7 +182,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     readAll,
     /** The record with an id; undefined for any other text. */
     find,
-    /** The same, or not found. */
+    /** The same record; throws not found if there is none. */
     get: async (context: Context, id: string) => orNotFound(capitalize(noun), await find(context, id)),
   };
   for (const [member, { parent, ...rest }] of Object.entries(belongsTo as Record<string, Belonging>))
@@ -192,7 +192,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   return resource;
 }
 
-/** Tells each resource which others belong to it, when all are there. */
+/** Tells each resource which others belong to it, after all are declared. */
 export function relate(resources: AnyResource[]): void {
   for (const relation of resources.flatMap(({ parentRelations }) => parentRelations))
     if (!relation.parent.childRelations.includes(relation)) relation.parent.childRelations.push(relation);

@@ -29,8 +29,8 @@ export interface State {
 export const timeOfEvent = ({ occurredAt, createdAt }: StatusEvent['event']) => occurredAt ?? createdAt;
 
 /**
- * Of two events of one second, the later word here counts: providers repeat a failure, but not that it is over, and
- * what has ended stays so.
+ * When two events have the same time, the status further down here counts: providers repeat a failure, but not that it
+ * is over, and a subscription that has ended stays so.
  */
 const withinSecond: SubscriptionStatus[] = [
   'past_due',
@@ -48,26 +48,26 @@ const compareText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 type StatusAt = Pick<KnownItem, 'status' | 'statusAt'>;
 const compareStatus = (a: StatusAt, b: StatusAt) =>
   compareText(a.statusAt, b.statusAt) || withinSecond.indexOf(a.status) - withinSecond.indexOf(b.status);
-/** What must differ for a change. */
+/** An event is a change if it makes one of these values differ. */
 const seen = ({ status, currentPeriodEnd, cancelAtPeriodEnd }: KnownItem) =>
   [status, currentPeriodEnd, cancelAtPeriodEnd].join();
 
 /**
- * Applies events to what is known. The result is the same in whatever order, and however often, they arrive: each
+ * Applies events to what is known. The result depends neither on the order in which they arrive nor on how often: each
  * item has the status, and the terms, of the latest event that says them, in a total order.
  */
 export function applyEvents(events: StatusEvent[], before?: State) {
   const items = new Map(before?.items.map(item => [item.id, item]));
-  /** The events with an effect. The statuses are those of the customer. */
+  /** The events with an effect. `from` and `to` are statuses of the customer. */
   const changes: (Pick<StatusEvent, 'event'> & {
     item: KnownItem;
     from: SubscriptionStatus | null;
     to: SubscriptionStatus;
   })[] = [];
-  /** Why the others had none, by their ids. */
+  /** Why the other events had no effect, by their ids. */
   const reasons = new Map<string, string>();
   let status = before?.status ?? null;
-  /** Whether anything is to be stored: also a later time of the same status, which is no change. */
+  /** Whether anything must be stored. A later time of the same status must be, although it is no change. */
   let isMoved = false;
   const inOrder = events
     .map(({ subscription = null, ...said }) => ({
@@ -96,7 +96,7 @@ export function applyEvents(events: StatusEvent[], before?: State) {
 
 type Said = Omit<StatusEvent, 'event'> & { subscription: string | null; statusAt: string };
 
-/** The same object if the event is not later in anything. */
+/** Returns the known item with what the event says later; the same object if that is nothing. */
 function merge(known: KnownItem | undefined, { subscription, statusAt, ...said }: Said): KnownItem {
   const unsaid = { currentPeriodEnd: null, periodAt: null, cancelAtPeriodEnd: null, cancelAt: null };
   const item = known ?? { id: subscription, status: said.status, statusAt, ...unsaid };
@@ -123,7 +123,7 @@ function whySuperseded(known: KnownItem, { status, statusAt }: Said): string {
   return `${which} had made the subscription ${known.status}.`;
 }
 
-/** The best status of the items that are named, or that of the one that is not. */
+/** The best status of the items that have an id, or else the status of the item without one. */
 function bestStatus(items: ReadonlyMap<string | null, KnownItem>): SubscriptionStatus {
   const named = [...items.values()].filter(({ id }) => id !== null);
   const counting = named.length > 0 ? named : [...items.values()];
@@ -131,7 +131,7 @@ function bestStatus(items: ReadonlyMap<string | null, KnownItem>): SubscriptionS
   return subscriptionStatuses[Math.min(...ranks)] as SubscriptionStatus;
 }
 
-/** Of too many, the oldest that has ended goes, or else the oldest of those in the worst state. */
+/** Deletes one of too many items: the oldest that has ended, or else the oldest of those in the worst state. */
 function forgetOne(items: Map<string | null, KnownItem>): void {
   if (items.size <= mostItems) return;
   const rank = (item: KnownItem) =>

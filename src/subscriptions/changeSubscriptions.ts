@@ -14,7 +14,7 @@ import { ofCustomers, subscriptionIdOf } from './read.ts';
 const { customer, provider, version } = subscriptions;
 type Known = Awaited<ReturnType<typeof ofCustomers>>[number];
 
-/** The version in a row is the number of its changes, by which that of a stored row grows. */
+/** The version of a new row is its number of changes. A stored row adds that to its own version. */
 const storeRows = statement({ customer, provider, version }, (builder, columns) =>
   builder
     .insert(subscriptions)
@@ -51,7 +51,7 @@ export async function changeSubscriptions(
   const changes = [...Map.groupBy(events, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
     changeFromEvents(context, own, known.get(key)),
   );
-  // Sent at once.
+  // The two statements are sent at once.
   await Promise.all([
     write(context.db, changes),
     recordWrites(context, 'subscription.change', changes.flatMap(auditEntries)),
@@ -66,9 +66,9 @@ function changeFromEvents(context: Context, events: StatusEvent[], before: Known
   const activation = before?.activatedAt ? undefined : changes.find(({ to }) => to === 'active');
   const knownVersion = before?.version ?? 0;
   let updatedAt = before?.updatedAt ?? createdAt;
-  // A status that only has a later time is no new version.
+  // A status that only gets a later time makes no new version.
   if (before && changes.length > 0) updatedAt = timeOfChange(context.now(), updatedAt);
-  /** As it is inserted, or as the row that exists becomes. */
+  /** The row to insert, or to update a stored row with. */
   const row = {
     id,
     customer: event.customer ?? '',
@@ -83,7 +83,7 @@ function changeFromEvents(context: Context, events: StatusEvent[], before: Known
   return { changes, isMoved, reasons, activation, knownVersion, row };
 }
 
-/** Writes all changes or throws: on a distributed database, a change that a crashed node has not shown yet. */
+/** Writes all changes. Throws if the known version is old: a crashed Citus node may not have shown the last change. */
 async function write(db: Connection, changes: SubscriptionChange[]): Promise<void> {
   const moved = changes.filter(({ isMoved }) => isMoved);
   if (moved.length === 0) return;

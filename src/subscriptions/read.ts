@@ -15,7 +15,7 @@ import { arrayText } from '#src/database/statements/insertRows.ts';
 import { statement } from '#src/database/statements/statement.ts';
 import { PagedList } from '#src/records/lists/pagedList.ts';
 
-// The items have a member of ours besides: no schema of an answer names it.
+// The stored items also have `periodAt` and `cancelAt`, which no schema of an answer names.
 const { id: _, ...columns } = getTableColumns(subscriptions);
 
 export const subscriptionList = new PagedList<
@@ -37,7 +37,7 @@ export const ofCustomers = statement(columns, (builder, columns) =>
   builder.select(columns).from(subscriptions).where(hasCustomer).orderBy(subscriptions.id),
 );
 
-/** Its id in the audit log. */
+/** The id of a subscription in the audit log. */
 export const subscriptionIdOf = ({ provider, customer }: { provider: string; customer: string | null }) =>
   `${provider}:${customer}`;
 
@@ -48,10 +48,10 @@ async function readAll(context: Context, changes: { id: string }[]) {
   return new Map(rows.map(row => [subscriptionIdOf(row), row]));
 }
 
-/** What REST and GraphQL know of it. It is found by its customer, and events change it. */
+/** What REST and GraphQL know of subscriptions. Each is found by its customer, and events change it. */
 export const subscription = {
   name: 'subscription',
-  // In GraphQL, Subscription is the name of a root type.
+  // `Subscription` is the name of a root type of GraphQL.
   title: 'CustomerSubscription',
   plural: 'subscriptions',
   nouns: 'subscriptions',
@@ -73,8 +73,8 @@ export const severalProviders = conflict('several_providers', {
 });
 
 /**
- * The subscription of a customer, or undefined. One with several providers must name one: any choice of ours could be
- * wrong.
+ * Returns the subscription of a customer, or undefined. The caller must name the provider if there are several: any
+ * choice of ours could be wrong.
  */
 export async function findSubscription(
   context: Context,

@@ -25,7 +25,7 @@ export function openLog(
   return log;
 }
 
-/** People read these lines on terminals too, through collectors. */
+/** JSON lines that are safe on a terminal, where people read them through collectors. */
 const jsonLines = (destination: DestinationStream): DestinationStream => ({
   write: line => destination.write(printableJson(line)),
 });
@@ -49,14 +49,14 @@ export function describeError(error: unknown): Failure {
 
 function errorMessage({ message, code }: Error & { code?: unknown }): string {
   const [text = ''] = message.split('\nparams:');
-  // A value that a type does not take (class 22) is quoted.
+  // An error of class 22 quotes the value that a type does not take.
   return /^22/.test(String(code)) ? text.replace(/".*"/s, '"…"') : text;
 }
 
-/** The stack, also without those values. */
+/** The stack without the values of a failed statement. */
 function errorStack(error: Error): string {
   const { stack = '' } = error;
-  // Only after the message, in which a value may look like a line of the stack.
+  // Skips the message, in which a value may look like a line of the stack.
   const lines = stack.slice(stack.indexOf(error.message) + error.message.length).split('\n');
   return [`${error.name}: ${errorMessage(error)}`, ...lines.filter(line => /^\s+at /.test(line))].join('\n');
 }

@@ -2,20 +2,20 @@ import { type DestinationStream, pino } from 'pino';
 
 /** Bytes kept in memory for a slow reader. */
 const maxWaiting = 16 * 1024 * 1024;
-/** Characters that wait for the end of the turn. */
+/** Characters that wait for the end of the turn at most. */
 const maxTogether = 16 * 1024;
-/** Milliseconds. */
+/** Milliseconds between attempts to write to a slow reader, and milliseconds that an exit waits for one. */
 const retryInterval = 10;
 const exitTimeout = 400;
 
 /**
  * Standard output for the log. The lines of one turn of the event loop are written together at its end, so that a killed
  * process has logged what it did before. When the reader is slow, lines wait in memory up to a limit and are then
- * dropped: much logging must not stop the process, nor delay its exit. `onDropped` hears how many, once the reader has
- * caught up.
+ * dropped: much logging must not stop the process, nor delay its exit. `onDropped` gets their number once the reader
+ * has caught up.
  */
 export function openLogOutput(onDropped: (lines: number) => void): DestinationStream {
-  // Once Node has opened it, a pipe or socket no longer blocks: writing to a full one fails.
+  // Makes Node open standard output: a pipe or socket then no longer blocks, and writing to a full one fails.
   void process.stdout;
   const retryEAGAIN = () => false;
   const output = pino.destination({ dest: 1, sync: true, maxLength: maxWaiting, retryEAGAIN });

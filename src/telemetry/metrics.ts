@@ -53,7 +53,7 @@ export class Metrics {
         const value = await read();
         this.reset();
         if (typeof value === 'number') this.set(value);
-        // Without a label, the reset leaves a 0.
+        // The reset of a gauge without a label leaves a 0.
         else if (label === undefined) this.remove();
         else for (const [key, each] of value ?? []) this.set({ [label]: key }, each);
       },

@@ -3,16 +3,16 @@ import type { DestinationStream } from 'pino';
 import { printable, printableJson, printableLines } from '#src/core/text.ts';
 
 type Style = Parameters<typeof styleText>[0];
-/** Without colours where NO_COLOR is set. */
+/** Colours a text, unless NO_COLOR is set. */
 const paint = (style: Style, text: string | number) =>
   styleText(style, String(text), { stream: process.stdout });
 
-/** For people at a terminal: one line for each request and message; an error has its stack below. */
+/** Lines for people at a terminal: one for each request and message, with the stack of an error below. */
 export const readableLines = (destination: DestinationStream): DestinationStream => ({
   write: line => destination.write(`${readable(JSON.parse(line))}\n`),
 });
 
-/** What the log has of an error. */
+/** An error as the log has it. */
 export interface Failure {
   type?: string;
   message: string;

@@ -36,7 +36,7 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: () => 
     try {
       return await work();
     } catch (error) {
-      // Not its message, which may contain personal data.
+      // The message of the error is left out: it may contain personal data.
       const message = systemCode(error) ?? (error as Error).name;
       span.setStatus({ code: SpanStatusCode.ERROR, message });
       throw error;
@@ -46,7 +46,7 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: () => 
   });
 }
 
-/** A span only inside another one: timers, and work that outlives its request, must not start traces. */
+/** Makes a span only inside another one: timers, and work that outlives its request, must not start traces. */
 export function inChildSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {
   return trace.getActiveSpan()?.isRecording() ? inSpan(name, options, work) : work();
 }
@@ -64,12 +64,12 @@ export const eventAttributes = (event: string, eventId: string | null): Attribut
   ...(eventId && { 'event.provider_id': eventId }),
 });
 
-/** Adds what became known while the active span runs. */
+/** Adds attributes to the active span that became known after its start. */
 export function describeSpan(attributes: Attributes): void {
   trace.getActiveSpan()?.setAttributes(attributes);
 }
 
-/** The trace that a log line belongs to. */
+/** The trace and the span that a log line belongs to. */
 export function traceIds(): { trace_id?: string; span_id?: string } {
   const span = trace.getActiveSpan()?.spanContext();
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {};

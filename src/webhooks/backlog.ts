@@ -11,11 +11,11 @@ import type { Metrics } from '#src/telemetry/metrics.ts';
 const open = ['received', 'failed', 'dead'] as const;
 const { status } = webhookEvents;
 
-/** In seconds, by the clock of the database. */
+/** Seconds, by the clock of the database, for which the event that was due first has waited. */
 const longestDue = `select greatest(0, extract(epoch from now() - least(
   (select min(due_at) from webhook_queue where not alone), (select min(due_at) from webhook_queue where alone))))::float`;
 
-/** An index answers this, and the next one: events that stay dead for years cost little. */
+/** An index answers this query and the next one, so events that stay dead for years cost little. */
 async function countOpen(db: Connection) {
   const rows = await orm(db)
     .select({ status, total: count() })

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '#src/database/database.ts';
 
-/** Milliseconds. Each notification takes a lock that all commits with one share. */
+/** Milliseconds between two notifications. Each takes a lock that all commits with a notification share. */
 const atMostEvery = 20;
 
 export type Calls = ReturnType<typeof openCalls>;
 
 /**
- * How those who add events to the queue call the workers. A worker of this process is called directly. Without one,
- * those of other processes are called.
+ * Lets those who add events to the queue call the workers: those of this process directly, or if it has none, those of
+ * other processes.
  */
 export function openCalls({ messages, available }: Pick<Database, 'messages' | 'available'>) {
   const workers: (() => void)[] = [];
@@ -23,7 +23,7 @@ export function openCalls({ messages, available }: Pick<Database, 'messages' | '
   return {
     call: () => {
       for (const work of workers) work();
-      // A call that is lost costs a second: workers also look by themselves.
+      // A lost call costs at most a second, because workers also look by themselves.
       if (workers.length === 0) callOthers().catch(() => {});
     },
     onCall: (work: () => void) => {

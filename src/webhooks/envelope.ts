@@ -16,12 +16,12 @@ export function parseBody(body: Buffer): unknown {
   }
 }
 
-/** Seconds by which the clock of a provider may be ahead. A time later than that would keep out all later events. */
+/** Seconds by which the clock of a provider may be ahead. An event further ahead would supersede later ones. */
 const mostAhead = 300;
-/** A time before it, such as 0, is a mistake: an event with it would never have an effect. */
+/** An earlier time, such as 0, is a mistake: an event with it would never have an effect. */
 const earliest = Date.UTC(2000);
 
-/** What the service reads of an event, as its provider sends it. All of it may be missing: every event is stored. */
+/** What the service reads of an event, as its provider sends it. Any of it may be missing: every event is stored. */
 export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, value: unknown, now: Date) {
   const read = sourceReader(headers, value);
   const id = read(preset.id, asIdentifier);
@@ -33,16 +33,16 @@ export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, val
     customer: customer !== undefined && fits(customer, longestCustomer) ? customer : null,
     /** When it happened, as the provider says. */
     occurredAt: read(preset.time, value => asTime(value, latest)) ?? null,
-    /** Identifies the event, because the columns are truncated. */
+    /** Identifies the event. `eventId` does not, because it is truncated. */
     fingerprint: id === undefined ? digest('body\n', body) : fingerprintOf(id),
   };
 }
 
-/** As a column has it. */
+/** The text as a column stores it. */
 export const shown = (text: string | undefined) =>
   text === undefined ? null : truncateForColumn(text, longestShown);
 
-/** Prefixed, or an id could pose as a body. In UTF-16, because UTF-8 would make all lone surrogates equal. */
+/** The prefix keeps an id from posing as a body. UTF-8 would make all lone surrogates equal, UTF-16 does not. */
 export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));
 
 const digest = (prefix: string, bytes: Buffer) =>
@@ -78,12 +78,12 @@ export const asReference = (value: unknown) => asIdentifier(value) ?? asIdentifi
 
 const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-/** RFC 3339. Without a zone, servers in different ones would read different times. */
+/** RFC 3339. A zone is required: servers in different zones would read different times without it. */
 const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/i;
 
-/** From seconds or milliseconds since 1970, as a number or as text, or from RFC 3339. */
+/** Reads seconds or milliseconds since 1970, as a number or as text, or a time in RFC 3339. */
 export function asTime(value: unknown, latest: number): string | undefined {
-  // The conversion of anything else may throw.
+  // `String` may throw for anything else.
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
   const count = /^\d{1,13}(\.\d+)?$/.test(text) ? Number(text) : undefined;
   const time =

@@ -38,7 +38,7 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
     status,
     provider,
   },
-  // Nearly all events are done.
+  // Nearly all events are processed or ignored, so the type has fewer events than these statuses.
   rarestFirst: ({ status }) =>
     status === 'processed' || status === 'ignored'
       ? ['customer', 'type', 'status']
@@ -49,7 +49,7 @@ const list = new PagedList<WebhookEvent, Filter, 'createdAt'>({
 export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
   list.byCursor(context, {
     ...query,
-    // The column with the id has no index, its fingerprint has one.
+    // The column of the provider's event id has no index, but the fingerprint of the id has one.
     ...(event !== undefined && { event: fingerprintOf(event).toString('hex') }),
   });
 
@@ -92,7 +92,7 @@ export const dismissal = {
   set: { status: 'dismissed' },
 } as const;
 
-/** Acts on one event; a conflict when its status does not allow it. */
+/** Acts on one event; throws a conflict when its status does not allow it. */
 export async function actOnEvent(context: Context, action: Action, event: string) {
   need(context, 'admin');
   if (!isId(event)) throw notFound('Webhook event');
@@ -104,7 +104,7 @@ export async function actOnEvent(context: Context, action: Action, event: string
   });
 }
 
-/** How many events one transaction and one call act on. */
+/** The most events that one transaction acts on, and that one call acts on. */
 const step = 500;
 const mostInCall = 10_000;
 
@@ -122,7 +122,7 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
   let done = 0;
   while (!dryRun && done < mostInCall) {
     const { found, changed } = await inTransaction(context, inside => act(inside, action, matching));
-    // Not when none was changed: another call may have been faster with those that were found.
+    // Goes on when none was changed: another call may have been faster with those that were found.
     if (found === 0) break;
     done += changed;
   }
@@ -143,7 +143,7 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
   const changed = await orm(db)
     .update(webhookEvents)
     .set({ ...set, updatedAt: now().toISOString() })
-    // They may match no longer: what is dismissed meanwhile is not one of the dead.
+    // The events may match no longer: one that was dismissed meanwhile is not dead any more.
     .where(and(isFound, matching, inArray(status, [...from])))
     .returning({ ...key, customer });
   if (changed.length > 0) await queue(db, changed);
@@ -152,7 +152,7 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
   return { found: found.length, changed: changed.length };
 }
 
-/** Deletes some of the events that are done, or put away, and were received before a time; returns how many. */
+/** Deletes a batch of the processed, ignored and dismissed events received before a time; returns how many. */
 export async function trimEvents(context: Context, before: Date): Promise<number> {
   need(context, 'admin');
   // Ids begin with the time, so the primary key finds old events.

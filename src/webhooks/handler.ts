@@ -25,11 +25,11 @@ export interface Effects {
 export interface Handler {
   /** The effect in one sentence, for the OpenAPI document. */
   readonly effect: string;
-  /** Where the body has the status that it sets, and its words: for sending such an event. */
+  /** Where the body has the status, and the words it can have. Sample events are made from this. */
   readonly status?: { readonly path: string; readonly words: readonly string[] };
   /**
-   * Has the effect of all these events, or throws. It runs in the transaction that marks the events processed, so
-   * both commit or neither. After a failure it runs again, then for each event alone: it must do only what a rollback
+   * Applies the effect of all these events, or throws. It runs in the transaction that marks the events processed, so
+   * both commit or neither does. After a failure it runs again for each event alone, so it must do only what a rollback
    * undoes.
    */
   handle(context: Context, events: IncomingEvent[]): Promise<Effects>;

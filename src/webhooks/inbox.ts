@@ -31,7 +31,7 @@ type ReceivedEvent = NonNullable<ReturnType<typeof readEvent>>;
 
 /**
  * Stores an event, and adds it to the queue, before it returns; undefined when the body is not JSON. Deliveries
- * that arrive during a commit share the next one. No scope is needed: the signature is the right.
+ * that arrive during a commit share the next one. No scope is needed, because the signature was verified.
  */
 export async function receiveEvent(context: Context, handlers: Handlers, delivery: Delivery) {
   const event = readEvent(context, handlers, delivery);
@@ -63,8 +63,8 @@ function readEvent(context: Context, handlers: Handlers, { provider, headers, bo
 const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;
 
 /**
- * Events and their places in the queue are committed together, because it is one statement. A repeated event is only
- * counted.
+ * Stores events and their places in the queue in one statement, so that both are committed together. A repeated event
+ * is only counted.
  */
 const storeEvents = statement({ id, provider, fingerprint }, builder => {
   const stored = builder.$with('stored').as(
@@ -93,10 +93,10 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
     .from(stored);
 });
 
-/** Milliseconds. After them the next group begins: one that waits for a lock must not hold up others. */
+/** Milliseconds until the next group begins anyway: a group that waits for a lock must not hold up others. */
 const slowAfter = 100;
 
-/** Stores the events that come while earlier ones are being stored in one group: 50 deliveries in one commit. */
+/** Groups the events that arrive while earlier ones are being stored: 50 deliveries may share one commit. */
 function openInbox(db: Connection) {
   let last: Promise<unknown> = Promise.resolve();
   const storeAll = (events: readonly ReceivedEvent[]) => {
@@ -104,7 +104,7 @@ function openInbox(db: Connection) {
     last = Promise.race([stored, sleep(slowAfter, undefined, { ref: false })]);
     return stored;
   };
-  // In the trace of the first event of a group: the others only wait for it.
+  // A group is stored in the trace of its first event: the others only wait for it.
   const batchScheduleFn = (begin: () => void) => void last.then(() => turn()).then(begin);
   return new DataLoader(storeAll, { cache: false, maxBatchSize: 200, batchScheduleFn });
 }
@@ -122,14 +122,14 @@ async function storeGroup(db: Connection, events: readonly ReceivedEvent[]): Pro
     return [...first, ...(await storeGroup(db, events.slice(half)))];
   }
   return store(db, events).catch(async error => {
-    // Without an answer they may be stored, and trying again would count them twice.
+    // If there was no answer, the events may be stored, and trying again would count them twice.
     if (events.length === 1 || !isRefusal(error)) return events.map(() => error);
-    // All at once: one that waits for a lock must not hold up the others.
+    // Stores each event alone, all at once: one that waits for a lock must not hold up the others.
     return (await Promise.all(events.map(event => storeGroup(db, [event])))).flat();
   });
 }
 
-/** Whether the server undid the work. A server that is going away says nothing reliable. */
+/** Whether the server undid the work. The error of a server that is going away does not tell. */
 function isRefusal(error: unknown): boolean {
   const failure = databaseFailure(error);
   return failure !== undefined && (!isOutage(error) || /^40/.test(failure.code));
@@ -151,13 +151,13 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
     ...(same[0] as ReceivedEvent),
     deliveries: same.length,
   }));
-  // In one order, so that two instances with the same events do not lock crosswise.
+  // Sorts the events, so that two instances with the same ones do not deadlock.
   groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
   const $rows = JSON.stringify(groups.map(inboxRow));
   const ids = arrayText(groups.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });
-  // An event that is being processed or replayed is locked for a moment. A group does not wait: its events are then
-  // stored one by one.
+  // An event that is being processed or replayed is locked for a moment. A group does not wait for it: its events are
+  // then stored one by one.
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), oneAtATime]))));

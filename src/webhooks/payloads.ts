@@ -8,7 +8,7 @@ import { parseBody } from './envelope.ts';
 import type { IncomingEvent } from './handler.ts';
 import { hasFingerprint } from './queue.ts';
 
-/** A body may have 2 MiB, so those of a batch must not be in memory at once. */
+/** A body may have 2 MiB, so those of a batch must not all be in memory at once. */
 const readAtOnce = 20;
 
 const { id, body } = webhookEvents;

@@ -45,8 +45,8 @@ const find = statement(incomingColumns, (builder, columns) =>
 );
 
 /**
- * Has the effects of a batch, all or none, unless the check of an event throws, and returns its events. Empty: another
- * process has given the batch up.
+ * Applies the effects of a batch, all or none, and returns the events that it processed: none if another process has
+ * given the batch up. If the check of an event throws, the batch fails.
  */
 export async function processBatch(
   context: Context,
@@ -56,7 +56,7 @@ export async function processBatch(
 ): Promise<IncomingEvent[]> {
   need(context, 'admin');
   async function work(inside: Context) {
-    // Sent at once. The batch ends with the transaction, if it is still ours.
+    // All four are sent at once. The batch ends with the transaction, if it is still ours.
     const [, claimed, ours, found] = await Promise.all([
       waitLongerForLocks(inside.db),
       claimEvents(inside.db, { id: batch.id }),
@@ -140,14 +140,14 @@ const longestDelay = 3600;
 
 /**
  * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried
- * alone; a single event has failed its attempt. Undefined: there is no such batch.
+ * alone; a single event has failed its attempt. Returns undefined if there was nothing to end.
  */
 export async function giveUp(context: Context, batch: Batch | undefined, error: unknown, retries: Retries) {
   need(context, 'admin');
   return inTransaction(context, async inside => {
     const ended = await (batch ? endBatch(inside.db, batch.id) : endDeadBatch(inside.db));
     if (!ended) return undefined;
-    // Without the events that an operator has dismissed or replayed since then.
+    // Leaves out the events that an operator has dismissed or replayed since the batch began.
     const left = await lockInQueue(inside.db, ended.keys, ended.begun);
     const [key] = left;
     if (!key) return undefined;
@@ -160,7 +160,7 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
 async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
   const found = await find(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
-  // A crashed node does not show it yet.
+  // A crashed node does not show the event yet.
   if (!event) {
     await postpone(db, [key], pause);
     return undefined;
@@ -180,7 +180,7 @@ async function failEvent({ db, now }: Context, key: Key, error: unknown, { most,
   return { event, outcome };
 }
 
-/** What the API shows. A failed statement and its values stay in the log. */
+/** The error as the API shows it. A failed statement and its values stay in the log. */
 function describe(error: unknown): string {
   const failure = databaseFailure(error);
   if (failure) return `database error ${failure.code}`;

@@ -15,15 +15,15 @@ import { inTransaction } from '#src/database/write.ts';
  * are due:
  *
  *   1. It begins a transaction, in which it locks the id of the batch.
- *   2. On another connection it writes down which events they are, in a row of `webhook_batches`. Others leave these
- *      events to it. Two workers that write at one moment may name the same event. The embedded database has one
- *      connection and one process: there it does this first.
- *   3. In its transaction it locks their rows of the queue, which decides whose they are, has their effects, and
- *      deletes these rows and that of the batch.
+ *   2. It writes the keys of these events to a row of `webhook_batches`, on another connection. Other workers leave
+ *      these events alone, but two that write at the same moment may name the same event. The embedded database has
+ *      one connection and one process: there this step is the first.
+ *   3. In its transaction it locks the rows of these events in the queue, so that only one of two such workers gets an
+ *      event. It applies the effects, and deletes these rows and that of the batch.
  *
- * When 3. fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
+ * When step 3 fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
  * event is a failed attempt. When the worker dies, another finds twice that nobody has locked the id of the batch, and
- * does the same. So an event that ends the process is counted.
+ * does the same. This way an event that kills the process also fails an attempt.
  */
 
 /** The key of an event. */
@@ -31,10 +31,7 @@ export type Key = Pick<typeof webhookEvents.$inferSelect, 'fingerprint' | 'provi
 
 export const eventKeyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
 
-/**
- * A condition for the placeholder `fingerprints`, by which events are found, and on a distributed database their
- * nodes.
- */
+/** Finds events by the placeholder `fingerprints`, and with it a distributed database also finds their nodes. */
 export const hasFingerprint = sql`${webhookEvents.fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 
 /** The events that a worker has taken. */
@@ -67,25 +64,25 @@ const take = statement({ fingerprints }, (builder, columns) => {
     .returning(columns);
 });
 
-/** Takes the events that are due: one of those to be tried alone, or many of the others. Outside of a transaction. */
+/** Takes due events: one of those to be tried alone, or many of the others. It runs outside of a transaction. */
 export async function takeBatch(db: Connection, id: string, isAlone: boolean): Promise<Batch | undefined> {
   const [taken] = await take(db, { id, isAlone, most: isAlone ? 1 : maxBatch });
   return taken && { id, ...taken };
 }
 
-/** The batches of this process in an embedded database: its one session would get the lock of each of them. */
+/** The batches of this process in an embedded database. They look unlocked to its session, which holds the locks. */
 const own = new Set<string>();
 
 interface Worker {
-  /** Where the batch is taken: another connection than that of the transaction, if there is one. */
+  /** Where the batch is taken: on another connection than that of the transaction, if there is one. */
   outside: Connection;
   isEmbedded: boolean;
   isAlone: boolean;
 }
 
 /**
- * Takes a batch and works on it, in one transaction that has locked its id before others can see it: so they know that
- * its worker lives, however long that waits for a connection. An attempt that fails is ended. Undefined if nothing is due.
+ * Takes a batch and works on it, in a transaction that locks its id before others can see it: the lock shows them that
+ * the worker lives, however long it waits for a connection. Ends an attempt that fails. Undefined if nothing is due.
  */
 export async function workOnBatch<T>(
   context: Context,
@@ -98,7 +95,7 @@ export async function workOnBatch<T>(
   let taken: Batch | undefined;
   if (isEmbedded) own.add(id);
   try {
-    // The transaction will hold the one connection.
+    // Takes the batch before the transaction, which will hold the only connection.
     if (isEmbedded) taken = await takeBatch(outside, id, isAlone);
     if (isEmbedded && !taken) return undefined;
     return await inTransaction(context, async inside => {
@@ -123,8 +120,8 @@ const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} 
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
 
 /**
- * Locks the events of a batch, until the end of the transaction; not free are those whose customer another worker
- * serves.
+ * Locks the events of a batch until the end of the transaction. `isFree` is false if another worker serves the
+ * customer.
  */
 export const claimEvents = statement({ fingerprint, provider, isFree }, (builder, columns) =>
   builder
@@ -138,12 +135,12 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
-/** The batches that nobody has locked, and when this process saw that first. */
+/** When this process first saw each batch that nobody has locked. */
 const unlocked = new Map<string, number>();
-/** Milliseconds. A worker whose transaction has failed has no lock until it begins the next one. */
+/** Milliseconds. A worker whose transaction has failed holds no lock until its next transaction begins. */
 const betweenLooks = 900;
 
-/** Ends a batch whose worker has died, as `endBatch` does: two looks have found it unlocked. */
+/** Ends a batch that two looks have found unlocked, because its worker has died. Returns what `endBatch` does. */
 export async function endDeadBatch(db: Connection) {
   const found = await orm(db)
     .select({ id: batch })
@@ -160,7 +157,7 @@ export async function endDeadBatch(db: Connection) {
   return dead === undefined ? undefined : endBatch(db, dead);
 }
 
-/** Ends a batch, and returns when it began and its events; undefined if it has ended. */
+/** Ends a batch, and returns its events and when it began; undefined if it has ended before. */
 export async function endBatch(db: Connection, id: string) {
   const [ended] = await orm(db).delete(webhookBatches).where(eq(batch, id)).returning();
   if (!ended) return undefined;
@@ -172,7 +169,7 @@ export async function endBatch(db: Connection, id: string) {
 const keyIsIn = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from
   unnest(${arrayText(keys.map(key => key.fingerprint))}::bytea[], ${arrayText(keys.map(key => key.provider))}::text[]))`;
 
-/** Not the start of the transaction. Rounded up, it would be in the future. */
+/** The time now; `now()` is the start of the transaction. It is cut, because a column may round it into the future. */
 const time = sql`date_trunc('milliseconds', clock_timestamp())`;
 
 /** Takes events out of the queue. */
@@ -185,7 +182,7 @@ export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: t
     .set({ ...(alone && { alone }), dueAt: sql`${time} + make_interval(secs => ${seconds})` })
     .where(keyIsIn(keys));
 
-/** Waits for the workers that process these events at this moment; returns those that were due at a time, or all. */
+/** Locks events, once the workers that process them are done; returns those that were due at a time, or all. */
 export const lockInQueue = (db: Connection, keys: Key[], moment?: string): Promise<Key[]> =>
   orm(db)
     .select({ fingerprint, provider })

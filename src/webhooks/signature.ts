@@ -14,7 +14,7 @@ interface Claim {
 }
 
 interface Scheme {
-  /** A text is the reason why there is none. */
+  /** Reads the claim, or returns a text: the reason why there is none. */
   read(headers: Headers, header: string): Claim | string;
   write(header: string, mac: (prefix: string) => Buffer, time: string, id: string): Record<string, string>;
 }
@@ -22,7 +22,7 @@ interface Scheme {
 const isTime = /^\d{1,12}$/;
 const isDigest = { hex: /^[0-9a-f]{64}$/i, base64: /^[A-Za-z0-9+/]{43}=$/ };
 
-/** Time and signatures in one header, such as `t=<seconds>,v1=<hex>`, over the time, a mark and the body. */
+/** One header with time and signatures, such as `t=<seconds>,v1=<hex>`. They sign the time, a mark and the body. */
 const timed = (time: string, signature: string, separator: string, mark: string): Scheme => ({
   read: (headers, header) => {
     const value = headers[header];
@@ -88,8 +88,8 @@ const schemes: Record<SignatureScheme, Scheme> = {
 const tolerance = 300;
 
 /**
- * Whether a body comes from the provider, unchanged and recent: then it has the index of the secret, which shows
- * operators when a rotation is complete. Nothing may parse it before.
+ * Verifies that a body comes from the provider, unchanged and recent. Returns the index of the secret, which shows
+ * operators when a rotation is complete, or why the body is refused. Nothing may parse the body before.
  */
 export function verify(provider: Provider, headers: Headers, body: Buffer, now: Date) {
   const claim = schemes[provider.scheme].read(headers, provider.header);
@@ -126,7 +126,7 @@ const macOf = (key: KeyObject, prefix: string, body: Buffer | string) =>
 const [maxExplained, maxDepth, mostEachSecond] = [8192, 32, 10];
 const explained = openMemoryStore(1000);
 
-/** Usually a proxy has parsed the body and written it again: the signature then matches another spelling. */
+/** Tries other spellings of the body: usually a proxy has parsed it and written it again, and one of them matches. */
 function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'changed_body' | 'wrong_secret' {
   if (body.length > maxExplained || explained.add('', 1).used > mostEachSecond) return 'wrong_secret';
   const text = body.toString('utf8');
@@ -136,7 +136,7 @@ function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'chang
     if (isStorableJson(value, maxDepth))
       spellings.push(...[0, 2, 4].map(indent => JSON.stringify(value, null, indent)));
   } catch {
-    // Not JSON, so there are no other spellings.
+    // A body that is not JSON has no other spellings.
   }
   const matches = spellings.some(spelling => matchingSecret(provider, claim, spelling) >= 0);
   return matches ? 'changed_body' : 'wrong_secret';

@@ -12,11 +12,11 @@ export interface SubscriptionSources {
   id: Source;
   currentPeriodEnd?: Source;
   cancelAtPeriodEnd?: Source;
-  /** What it means, if it is neither true nor false. */
+  /** What each value of `cancelAtPeriodEnd` means that is neither true nor false. */
   cancelWords?: Readonly<Record<string, boolean>>;
 }
 
-/** The event means this status, whatever its body says: for the subscription that it names, if it can. */
+/** Handles events that mean this status, whatever their body says, for the subscription that it names, if any. */
 export function becomes(status: SubscriptionStatus, sources?: SubscriptionSources): Handler {
   const effect = `The customer's subscription becomes \`${status}\`.`;
   return {
@@ -27,7 +27,7 @@ export function becomes(status: SubscriptionStatus, sources?: SubscriptionSource
   };
 }
 
-/** The event has the whole subscription: its status is at this path, in these words of the provider. */
+/** Handles events with the whole subscription. Its status is at this path, in these words of the provider. */
 export function becomesAsSaid(
   path: string,
   words: Record<string, SubscriptionStatus>,
@@ -70,5 +70,5 @@ function readSubscription(sources: SubscriptionSources, payload: unknown) {
   return { subscription: shown(read(sources.id, asReference)), terms };
 }
 
-/** Later ones have no form in RFC 3339. */
+/** Later dates have no form in RFC 3339. */
 const latestDate = Date.UTC(9999, 11, 31);

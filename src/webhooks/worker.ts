@@ -21,7 +21,7 @@ export interface WorkerDependencies {
 
 /** Milliseconds between two looks at the queue without a call. */
 const lookEvery = 1000;
-/** Milliseconds after a batch that was not full, so that others gather. */
+/** Milliseconds of pause after a batch that was not full, so that more events gather. */
 const gatherFor = 50;
 
 /** Processes the events of the queue as they come. Those that are tried alone do not hold up the others. */
@@ -50,7 +50,7 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
     return [0, isAlone ? 1 : maxBatch].includes(events.length) ? 0 : gatherFor;
   }
 
-  /** Ends an attempt that failed: of this batch, or else of one that was left behind, if there is one. */
+  /** Ends the failed attempt of this batch, or else of one whose process died; returns whether there was one. */
   async function endAttempt(err: unknown, batch?: Batch): Promise<boolean> {
     const failure = await giveUp(context, batch, err, retries);
     if (failure === undefined || failure === 'separated') return failure !== undefined;
@@ -94,8 +94,8 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
 const marked = /_fail_(\d{1,3})$/;
 
 /**
- * Fails for events whose id ends in, for example, `_fail_2`: in their first two attempts, until they are replayed. So
- * retries and dead events can be tried by hand. It needs NODE_ENV, because in production whoever names events at the
+ * Fails the first two attempts of an event whose id ends in `_fail_2`, for example, unless it was replayed. Retries and
+ * dead events can thus be tried by hand. It depends on NODE_ENV: in production, somebody who names events at the
  * provider could delay theirs.
  */
 function failIfMarked({ eventId, attempts, replays }: IncomingEvent): void {

@@ -14,7 +14,7 @@ t.test(
       order.push(`${name}${values > 2500 ? '' : ' small'}`);
       if (values <= 2500) return;
       const began = performance.now();
-      // The event loop stands still for 40 ms, and the clock of its timers is whole milliseconds.
+      // Each turn blocks the event loop for 40 ms, and others get as long, less the rounding of timers to milliseconds.
       if (ended > 0) t.ok(began - ended > 38, `${name} left ${began - ended} ms to others`);
       while (performance.now() - began < 40);
       ended = performance.now();
@@ -24,7 +24,7 @@ t.test(
   },
 );
 
-// Bug: a query that read too many records cost what it was estimated at, and could come again at once.
+// Bug: a query that read too many records paid only its estimate, so it could be repeated at once.
 t.test('records that are too many are paid for', async t => {
   const charged: number[] = [];
   const payer = { deadline: Number.POSITIVE_INFINITY, hasLeft: () => false };

@@ -7,7 +7,7 @@ import { fill } from '#test/helper/graphql.ts';
 t.test('each forbidden field fails by itself and names the scope it needs', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required' } });
   const headers = bearer((await makeKey(database, ['read'])).key);
-  // The scope comes before the input, which is wrong.
+  // The scope is checked before the input, which is invalid.
   const query = `mutation { one: createUser(input: { name: "", email: "a@b.example" }) { id } two: deleteBurrow(id: "x") }`;
   const { body } = await call('POST', '/api/graphql', 200, { headers, body: { query } });
   t.same(body.data, { one: null, two: null });

@@ -66,7 +66,7 @@ t.test('an issuer that is away is asked once in 5 s, however many tokens name an
   const { call } = await build(t, { settings });
   await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
   issuer.goAway(true);
-  // Until then, a key that the issuer did not have is unknown.
+  // Waits until the issuer may be asked again: for 5 s after its answer, a key that it did not have is a 401.
   await sleep(5100);
   const readBefore = issuer.reads();
   for (let i = 0; i < 30; i++) {

@@ -82,7 +82,7 @@ t.test('a known key costs no query, and its use is written once a minute', async
   const lastUse = async () => (await getKey(inside(database), id)).lastUsedAt;
   t.equal(ring.recall(key), undefined);
   const requests = [ring.find(key), ring.find(key)];
-  // Longer than a batch waits for the one before it.
+  // Waits until the query of the first two requests is held by the gate.
   await sleep(150);
   requests.push(ring.find(key));
   gate.resolve();

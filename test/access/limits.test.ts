@@ -48,7 +48,7 @@ t.test('of many lookups at once no more are made: bug: 1,000 beyond the limit ma
   const { database, sent } = watchStatements(await openTestDatabase(t));
   const { app, call } = await build(t, { database, settings: { ...issuer.settings, RATE_LIMIT_MAX: 10 } });
   const good = bearer((await makeKey(database, ['read'])).key);
-  // Its issuer is asked now, not while the process is busy.
+  // Makes the service ask the issuer for its keys now, not while the process is busy.
   await call('GET', '/api/users', 200, { headers: bearer(await issuer.sign()) });
   const headers = bearer(await issuer.sign({ scope: 'own' }));
   const ask = () => app.inject({ url: '/api/users', headers });
@@ -91,9 +91,9 @@ t.test('a key or token in use is not blocked by guesses from the same address', 
   await call('POST', '/api/me', 201, { ...person, body: { name: 'Ada', email: 'ada@example.com' } });
   await call('GET', '/api/me', 200, person);
   const guess = () => ({ headers: bearer(makeToken(newId(Date.now()))) });
-  // The person who registered was looked up, and was none then.
+  // One lookup has been counted: the person was looked up before the registration.
   for (const status of [401, 401, 429]) await call('GET', '/api/users', status, guess());
-  // Long enough for the key and the person to be looked up again.
+  // Waits until the key and the person must be looked up again.
   await sleep(4100);
   await call('GET', '/api/users', 200, { headers });
   await call('GET', '/api/me', 200, person);
@@ -164,7 +164,7 @@ t.test('a proxy header without TRUST_PROXY is logged once', async t => {
 t.test('a window of 60 s never ends in more: bug: RateLimit-Reset was sometimes 61', async t => {
   const { now } = performance;
   t.teardown(() => Object.assign(performance, { now }));
-  // A process that has run for 10 s: before, the sums are exact.
+  // Makes the process 10 s older: in a young process the sums are exact.
   performance.now = () => now.call(performance) + 10_000;
   const store = openMemoryStore(60_000);
   const ends = Array.from({ length: 1000 }, (_, i) => store.add(`address ${i}`, 1).endsIn);

@@ -9,7 +9,7 @@ const database = await openTestDatabase(t);
 const issuer = await openIssuer(t);
 const { settings } = issuer;
 const { call: ask } = await build(t, { database, settings });
-/** As an administrator. */
+/** Sends requests to an open service, where everybody is an administrator. */
 const { call } = await build(t, { database });
 
 let made = 0;
@@ -105,7 +105,7 @@ t.test('a deleted user takes identities along and ends keys, and the token may r
   t.equal(codeOf(await send('DELETE', `/api/users/${id}`, 409)), 'user_has_whispers');
   t.equal((await call('GET', `/api/keys/${key.id}`, 200)).body.revokedAt, null);
   await send('DELETE', `/api/users/${id}?cascade=true`, 204);
-  // Bug: in the same process, both stood for the deleted user for seconds.
+  // Bug: in the same process, the key and the token stood for the deleted user for seconds.
   await ask('GET', '/api/me', 401, { headers: bearer(key.key) });
   const late = await send('POST', '/api/whispers', 403, { body: { words: 'Late', keeperId: id } });
   t.equal(codeOf(late), 'no_person');

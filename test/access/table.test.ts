@@ -15,9 +15,9 @@ const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 interface Credential {
   name: string;
-  /** Made for each request: one of them must not get older than the tolerance of expiry. */
+  /** Makes headers for each request: the token that has just expired must not become older than the tolerance. */
   headers?: () => Promise<Record<string, string>> | Record<string, string>;
-  /** The scopes that it has; nothing for one that is refused. */
+  /** The scopes of the credential; absent when it is refused. */
   may?: readonly string[];
 }
 
@@ -102,12 +102,12 @@ t.test('every route admits exactly the credentials that its scope allows', async
 
   for (const { method, url, config } of app.routes) {
     const verb = [method].flat()[0] as 'GET';
-    // A stream would not end: from this position none begins.
+    // This invalid position lets no stream begin: a stream would not end.
     const query = url === '/api/changes' ? '?after=x' : '';
     const path = url.replace(/:\w+/g, someId).replace('*', 'x') + query;
     const scope = config?.scope ?? 'none';
     const admitting = scope.split(' or ');
-    // One assertion for each route: thousands of them would take longer to print than to check.
+    // Collects the problems for one assertion per route: thousands would take longer to print than to check.
     const wrong: string[] = [];
     const anyone = await open.inject({ method: verb, url: path });
     if ([401, 403].includes(anyone.statusCode) !== (scope === 'own')) wrong.push('wrong in an open service');

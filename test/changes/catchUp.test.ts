@@ -6,7 +6,7 @@ import { holdDear, openTestDatabase } from '#test/helper/database.ts';
 import { openEvents, openFeed } from '#test/helper/eventStream.ts';
 import { until } from '#test/rig/process.ts';
 
-// Bug: a position of one's own making made each of a hundred streams read the log of changes at once.
+// Bug: a hundred streams with a made-up position read the log of changes all at once.
 t.test(
   'hostile: what the readers of an account catch up on is read one after the other, beside other reads',
   async t => {
@@ -29,7 +29,7 @@ t.test(
   },
 );
 
-// Bug: whoever closed a WebSocket while something was sent wrote an error into the log, as often as they liked.
+// Bug: each WebSocket that a client closed while something was sent to it wrote an error into the log.
 t.test('a client that leaves in the middle of an answer is no error in the log', async t => {
   const lines: string[] = [];
   const log = openLog({ LOG_LEVEL: 'debug' }, false, { write: line => void lines.push(line) });

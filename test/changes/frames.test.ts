@@ -22,7 +22,7 @@ const headers = {
   'sec-websocket-protocol': 'graphql-transport-ws',
 };
 
-// Bug: one socket held 2 GB by fragments, and twenty that sent pongs left nobody else a turn.
+// Bug: one socket held 2 GB with fragments, and twenty that sent pongs kept the process too busy for anybody else.
 for (const [what, allowed, more, code] of [
   ['pongs', Array.from({ length: 110 }, () => pong), pong, 4429],
   ['fragments', [begins, ...Array.from({ length: 15 }, () => goesOn)], goesOn, 1008],

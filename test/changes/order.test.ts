@@ -37,7 +37,7 @@ t.test(
     const [first] = await next(1);
     t.equal(first?.data.id, early.id, 'what is committed is sent');
     close();
-    // A reader that comes back stands between the two.
+    // A reader that comes back has a position between the two.
     const stream = await follow('', { 'last-event-id': first?.id ?? '' });
     await stream.next(1, () => true);
     const { id } = await commit();
@@ -110,7 +110,7 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
   t.same(ofNobody, [user]);
 });
 
-// Bug: each filter had the member that it has in the first resource, so that of a new one silenced the others.
+// Bug: a filter had the member of the first resource for all, so a new resource with it silenced the others.
 t.test('a filter of several resources means what it means in each', async t => {
   const { make, database } = await build(t);
   const open = watcherOf(
@@ -126,14 +126,14 @@ t.test('a filter of several resources means what it means in each', async t => {
   t.same(got, [['specimen.create', true]]);
 });
 
-// Bug: the page waited for 2 s for a row that somebody had deleted, and with it all readers.
+// Bug: a row that somebody had deleted made the page, and all readers with it, wait for 2 s.
 t.test('a page ends before a change whose record does not show yet, and waits for none', async t => {
   const { newUser, database } = await build(t);
   const { to: from } = await readPage(inside(database), followed);
   const { id } = await newUser();
   const entry = { recordId: 'stripe:cus_1', version: 2, sides: [] };
   await recordWrites(inside(database), 'subscription.change', [entry]);
-  // Ids never step back, so that a test which moved the clock moves its time, too.
+  // Reads the time of the entry: ids never go back, so it is ahead of now if another test moved the clock.
   const [[at] = []] = await database.writes.rows(
     'select created_at from audit_log order by number desc limit 1',
     [],

@@ -20,7 +20,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const dear = `subscription ($after: String) { burrowChanged(after: $after) {
   version burrow { burrows(limit: 100) { parent { id } } burrowsConnection(first: 100) { nodes { id } } } } }`;
 
-/** A service whose points are counted, and what writes without it. */
+/** A service whose points are counted, and functions that write through another one. */
 async function buildCounted(t: Test, RATE_LIMIT_MAX: number) {
   const database = await openTestDatabase(t);
   const service = await openFeed(t, { database, settings: { RATE_LIMIT_MAX } });
@@ -81,7 +81,7 @@ t.test('opening a subscription costs one request, and each result its price beyo
 t.test('beyond the limit a stream ends behind its result, and says when to come back', async t => {
   const { change, openStream, call } = await buildCounted(t, 10);
   const { received, next, ended } = await openStream(dear);
-  // Of ten points, two were for streams.
+  // Two of the ten points paid for opening two streams.
   for (let version = 2; version <= 6; version++) {
     await change();
     t.match(await next(1), [
@@ -106,7 +106,7 @@ t.test('beyond the limit a subscription of a WebSocket ends behind its result', 
   t.match(results.at(-1), { data: { burrowChanged: { version: 6, burrow: { burrows: [] } } } });
 });
 
-// Bug: 100 streams of one account read 480,000 records for each write of anybody, all at once and for nothing.
+// Bug: 100 streams of one account read 480,000 records for each write of anybody, all at once and without charge.
 t.test('results of an account are made one after the other, and take a place only meanwhile', async t => {
   const real = await openTestDatabase(t);
   const { database, begun, release, open } = holdDear(t, real);
@@ -147,7 +147,7 @@ t.test('results of an account are made one after the other, and take a place onl
   await ask('POST', '/api/graphql', 200, answer);
 });
 
-// Bug: a WebSocket was closed by a result that has errors.
+// Bug: a result with errors closed the WebSocket.
 t.test('a result with errors is sent to both doors, and the subscription goes on', async t => {
   const service = await openFeed(t, { settings: { GRAPHQL_MAX_COST: 75 } });
   const { id } = await service.make(burrow);

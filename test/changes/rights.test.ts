@@ -60,7 +60,7 @@ t.test('checks of a stream are no guesses: bug: it outlived its key where others
   await next(1, () => true);
   for (const status of [401, 401, 401, 401, 429])
     await call('GET', '/api/users', status, { headers: bearer(makeToken(newId(Date.now()))) });
-  // Long enough for two checks, and for the issuer to be asked again.
+  // Leaves time for two checks, and for the issuer to be asked again.
   await sleep(7000);
   const { id } = await newUser();
   t.equal((await next(1))[0]?.data?.id, id, 'it goes on');
@@ -84,7 +84,7 @@ t.test('a stream goes on while the database is away, and ends after two other fa
   const { newUser } = await build(t, { database });
   const { next, received, ended } = await follow('', bearer(await issuer.sign({ scope: 'own' })));
   await next(1, () => true);
-  // One check, after 3 s, fails.
+  // Makes one check fail, the one after 3 s.
   await sleep(1500);
   await hide();
   await sleep(3000);

@@ -8,7 +8,7 @@ import { openFeed } from '#test/helper/eventStream.ts';
 import { exchange, request } from '#test/helper/http.ts';
 import { until } from '#test/rig/process.ts';
 
-/** Opens a WebSocket by hand, and tells its close code: 1006 when there was none. */
+/** Opens a WebSocket without the official client, and tells its close code: 1006 when there was none. */
 async function openSocket(
   url: string,
   { headers = {}, protocols = 'graphql-transport-ws', path = '/api/graphql' } = {},
@@ -67,19 +67,19 @@ const subscription = { query: 'subscription { userChanged { id } }' };
 const subscribe = (id: number, payload: object = subscription) =>
   JSON.stringify({ id: `${id}`, type: 'subscribe', payload });
 
-/** What the socket receives from now on. */
+/** Collects what the socket receives from now on. */
 function hear(socket: WebSocket) {
   const heard: { type: string; id: string; payload: { extensions: { code: string } }[] }[] = [];
   socket.addEventListener('message', ({ data }) => heard.push(JSON.parse(data)));
   return heard;
 }
 
-/** The official client, as docs/changes.md makes it, which comes back sooner. */
+/** The official client as docs/changes.md makes it, which reconnects sooner. */
 function clientOf(t: Test, origin: string) {
   const url = `${origin.replace('http', 'ws')}/api/graphql`;
   const often = { retryAttempts: 100, retryWait: () => sleep(100) };
   const client = createClient({ url, shouldRetry: () => true, ...often });
-  // It may be connecting again to what has ended.
+  // Ignores the failure of a client that is reconnecting to a service that has ended.
   t.teardown(() => void Promise.resolve(client.dispose()).catch(() => {}));
   return client;
 }
@@ -135,7 +135,7 @@ t.test('a client whose WebSocket was closed for the rate limit comes back, and i
   await client.dispose();
 });
 
-// Bug: the socket of a refused upgrade belonged to nobody, and stayed for as long as the client liked.
+// Bug: nobody closed the socket of a refused upgrade, which stayed for as long as the client liked.
 t.test('hostile: an upgrade that is refused leaves no connection', async t => {
   const { url, app } = await openFeed(t, { settings: { RATE_LIMIT_MAX: 1 } });
   await app.inject('/api/users');
@@ -162,7 +162,7 @@ t.test('a WebSocket takes subscriptions only', async t => {
   t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
 });
 
-// Bug: pings and refusals were free, and four sockets left nobody else a turn.
+// Bug: pings and refusals were free, and four sockets kept the process too busy for anybody else.
 t.test('hostile: a WebSocket that sends more messages than clients do is closed', async t => {
   const { url } = await openFeed(t);
   const early = await openSocket(url);

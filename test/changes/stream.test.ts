@@ -153,7 +153,7 @@ t.test('at the end of the service streams end, after the time to come back', asy
   const { ended, received } = await follow();
   const closing = app.close();
   await ended;
-  // The client has opened another one in advance, and the service waits for a request on it.
+  // Closes the connection that the client has opened in advance: the service waits for a request on it.
   app.server.closeAllConnections();
   await closing;
   t.match(received.at(-1), { retry: /^\d{4}$/ });

@@ -5,7 +5,7 @@ import { statementTimeout } from '#src/config/timeouts.ts';
 import { trustedProxies } from '#src/config/trustedProxies.ts';
 import { startTraces } from '#src/process/traces.ts';
 
-/** What stops the start. */
+/** The problems that stop the start. */
 function problems(env: Environment): string[] {
   try {
     readSettings(env);

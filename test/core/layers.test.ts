@@ -22,15 +22,15 @@ const layers = [
   /^src\/domain\//,
   /^src\/app\.ts$/,
   /^(src\/(main|worker|command)\.ts$|src\/process\/|scripts\/)/,
-  // No command of the service needs a test.
+  // The rig of the tests is on top: no command of the service may import it.
   /^test\/rig\//,
 ];
 const top = layers.length - 2;
 const layerOf = (file: string) => layers.findIndex(layer => layer.test(file));
-/** What knows no framework. */
+/** Files that know no framework. */
 const isRule = (file: string) => /^src\/(access|records|changes|people|subscriptions|webhooks)\//.test(file);
 const framework = /^(@?fastify|mercurius|graphql|node:http)/;
-/** What knows no database and no framework. */
+/** Files that know no database and no framework. */
 const isCore = (file: string) => /^(schemas|src\/core)\//.test(file);
 /** A transport never imports another one. */
 const transportOf = (file: string) => /^plugins\/(rest|graphql|webhooks)\b/.exec(file)?.[1];
@@ -87,7 +87,7 @@ t.test('no imports go in a circle', async t => {
     t.notOk(path.includes(file), [...path, file].join(' imports '));
     if (known.has(file)) return;
     known.add(file);
-    // The templates of scripts/lib/resource import what is not there.
+    // The templates of scripts/lib/resource import files that do not exist.
     for (const target of importsOf(file).filter(target => sources.includes(target)))
       visit(target, [...path, file]);
   }

@@ -50,7 +50,7 @@ test('a change of a user does not block whispers of that user', async () => {
 test('a change of a user does not wait for new whispers of that user', async t => {
   const { id } = await newUser();
   await database.writes.transaction(async tx => {
-    // The lock of a new whisper's foreign key. A change waits for it only if its own lock is too strong.
+    // Takes the lock of a new whisper's foreign key. A change waits for it only if its own lock is too strong.
     await orm(tx).execute(sql`select from users where id = ${id} for key share`);
     await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Ada King' } });
   });
@@ -90,14 +90,14 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
   const note = () => {
     refused++;
   };
-  // More requests than there are connections, of every kind that waits for this row.
+  // Sends more requests than there are connections, of every kind that waits for this row.
   const blocked = Array.from({ length: 6 }, () => create(held.id, 503).then(note));
-  // Each tries at once, and would keep a connection for as long as a statement may wait for a lock.
+  // Each of these tries at once, and would keep a connection for as long as a statement may wait for a lock.
   for (let i = 0; i < 60; i++) blocked.push(create(held.id, 503, keyed(`held-${i}`)).then(note));
   const query = `mutation { updateUser(id: "${held.id}", input: { name: "Other" }) { name } }`;
   for (let i = 0; i < 60; i++) {
     const sent = { headers: keyed(`change-${i}`), body: { query } };
-    // The one that has its turn runs, and fails with a 200; the others do not begin.
+    // The mutation that has its turn runs, and fails with a 200; the others do not begin.
     blocked.push(send('POST', '/api/graphql', sent).then(note));
   }
   const moved = await Promise.all(Array.from({ length: 6 }, () => make(whisper, { keeperId: other.id })));
@@ -108,7 +108,7 @@ test('requests for other rows do not wait for a locked row (they waited 2 s behi
   blocked.push(call('DELETE', `/api/users/${held.id}`, 503).then(note));
   for (let round = 0; round < 3; round++) {
     const others: Promise<unknown>[] = [create(other.id, 201), create(other.id, 201)];
-    // Enough in one turn to use every connection that accepts them.
+    // Starts enough writes in one turn of the event loop to use every connection that accepts them.
     others.push(...Array.from({ length: 20 }, () => people.create(inside(database), newPerson())));
     const { id } = await make(whisper, { keeperId: other.id });
     others.push(call('PATCH', `/api/whispers/${id}`, 200, { body: { words: 'Other' } }));

@@ -15,7 +15,7 @@ const [phone, note] = [
 ] as const;
 type Migration = readonly [tag: string, when: number, text: string];
 
-/** The migrations of the service, and these behind them. */
+/** A folder with the migrations of the service, and these behind them. */
 function folderWith(t: Test, added: readonly Migration[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-migrations-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -53,7 +53,7 @@ const columnsOf = async (db: Connection) =>
     )
   ).flat();
 
-// Bug: it never ran, and everything said that all was well.
+// Bug: such a migration never ran, and everything said that all was well.
 for (const merged of [
   [phone, note],
   [note, phone],
@@ -80,7 +80,7 @@ t.test('what is missing runs in the order of the journal', async t => {
   t.same(await ran(), [1, 0]);
 });
 
-// Bug: its text was known, so it never ran.
+// Bug: a migration whose text had run before never ran.
 t.test('a migration may do what an earlier one did, and another has undone', async t => {
   const { db, run, ran } = await open(t);
   const gone = ['gone', note[1] + 1, 'alter table users drop note'] as const;

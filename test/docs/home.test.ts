@@ -18,7 +18,7 @@ t.test('a client gets JSON with the name, the version, the links and the counts'
       version: /^\d+\.\d+\.\d+$/,
       counts: { users: 1, burrows: 1, tendings: 1 },
     });
-    // The path of GraphQL is a page for browsers only.
+    // The path of GraphQL has a page for browsers only.
     for (const path of Object.values<string>(body.links))
       await call('GET', path, 200, path === '/api/graphql' ? { headers: html } : {});
   }

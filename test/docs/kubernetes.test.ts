@@ -8,10 +8,10 @@ import { has } from '#test/rig/openCluster.ts';
 const { deployments, kustomization, manifests, ofKind, pods, settings } = deploy;
 type Manifest = deploy.Manifest;
 
-/** What the types of Kubernetes refuse: members that do not exist, wrong types, and what is missing. */
+/** Returns what the types of Kubernetes refuse: members that do not exist, wrong types, and missing members. */
 function problemsOf(given: Manifest[]): string[] {
   const path = new URL('manifests.ts', import.meta.url).pathname;
-  // Their folders are the groups of the API; that of `v1` has no name.
+  // The folders of the types are the groups of the API; the group of `v1` has no name, and the folder `core`.
   const groupOf = (version: string) => (version === 'v1' ? 'core/v1' : version.replace('.k8s.io', ''));
   const text = given.map(
     (manifest, i) =>
@@ -127,7 +127,7 @@ t.test('one Ingress has the host, and bounds all bodies but those of webhooks', 
     ['minion', ['/'], undefined],
     ['minion', ['/api/webhooks'], '3m'],
   ]);
-  // What the controller takes for all is only in the first, and these only for paths.
+  // The controller takes some annotations from the master for all paths, and this one from the minion of a path.
   t.match(minions[0].metadata.annotations, { 'nginx.org/websocket-services': 'triport' });
   t.notOk(master.metadata.annotations['nginx.org/websocket-services']);
   const nginx = readFileSync('deploy/nginx.conf', 'utf8');

@@ -20,7 +20,7 @@ interface Operation extends Record<string, unknown> {
 const operations = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 );
-/** The route of an operation. */
+/** Returns the route of an operation. */
 const routeOf = (path: string, method: string) => {
   const url = path.replace(/\{(\w+)\}/g, ':$1');
   return app.routes.find(each => each.url === url && each.method === method.toUpperCase());
@@ -31,7 +31,7 @@ const parametersOf = ({ parameters = [] }: Operation) =>
     given => document.components.parameters[given.$ref?.split('/').at(-1) ?? ''] ?? given,
   ) as Parameter[];
 
-/** Every object of the document with its JSON pointer. */
+/** Yields every object of the document with its JSON pointer. */
 function* parts(value: unknown, pointer = '#'): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return;
   yield [pointer, value as Record<string, unknown>];
@@ -107,7 +107,7 @@ t.test('shared schemas are defined once and referenced', async t => {
     [...known].toSorted(),
     'none is missing or unused',
   );
-  // A 409 has one of several.
+  // A 409 has one of several schemas.
   for (const { path, operation } of operations)
     for (const [pointer, part] of parts({ body: operation.requestBody, ok: operation.responses }))
       if (/json$/.test(pointer) && !pointer.includes('/409/'))
@@ -173,7 +173,7 @@ t.test(
   },
 );
 
-/** The codes that a schema of errors allows. */
+/** Returns the codes that a schema of errors allows. */
 const codesIn = (schema: Schema): string[] =>
   [schema, ...(schema.anyOf ?? [])].flatMap(({ $ref }) => {
     const envelope = $ref && document.components.schemas[$ref.split('/').at(-1) ?? ''];

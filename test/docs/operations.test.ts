@@ -20,7 +20,7 @@ const operations = Object.entries<Record<string, Operation>>(document.paths).fla
 const exampleOf = ({ responses }: Operation, status: number) =>
   responses[status]?.content?.['application/json']?.example;
 
-/** The body that a code sample sends. */
+/** Returns the body that a code sample sends. */
 const sampleBody = (operation: Operation) =>
   JSON.parse(/-d '(.*)'/s.exec(operation['x-codeSamples'][0]?.source ?? '')?.[1] ?? '{}');
 
@@ -52,7 +52,7 @@ t.test('the example of a 404 names the record of its operation', async t => {
   }
 });
 
-/** What a TypeScript sample, which is JavaScript too, passes to `fetch`. */
+/** Returns what a TypeScript sample, which is JavaScript too, passes to `fetch`. */
 function sentBy(source = ''): RequestInit & { url: string; headers?: Record<string, string> } {
   const call = source.replace('const response = await fetch', 'send');
   const send = (url: string, init: RequestInit = {}) => JSON.stringify({ url, method: 'GET', ...init });

@@ -21,7 +21,7 @@ const skip =
   (backend === 'postgres' && 'the pages show the embedded database') ||
   (missing.length > 0 && `not installed: ${missing}`);
 
-/** A service with a worker, and the variables that the shell of a page has. */
+/** Starts a service with a worker, and returns the variables that the shell of a page has. */
 async function serve(t: Test, settings: Partial<Settings>) {
   const issuer = await openIssuer(t);
   const access = settings.AUTH_MODE === 'required' ? issuer.settings : {};
@@ -47,7 +47,7 @@ t.test('every file that a page links to exists', async t => {
 
 t.test('every file of the project that a page names exists', async t => {
   const named = /`((?:src|plugins|schemas|drizzle|scripts|test|bench|deploy|docs|patches)\/[\w./+-]+)`/g;
-  // A changelog also names files that are gone.
+  // The changelog also names files that are gone.
   for (const page of pages.filter(page => page !== 'CHANGELOG.md'))
     for (const [, path = ''] of readFileSync(page, 'utf8').matchAll(named))
       t.ok(existsSync(path), `${page} names ${path}`);

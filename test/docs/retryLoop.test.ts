@@ -9,7 +9,7 @@ import { blocksOf } from './handbook.ts';
 
 type Send = (url: string, key: string, init: RequestInit, attempts?: number) => Promise<Response>;
 
-/** The function that the guide shows. */
+/** Imports the function that the guide shows. */
 async function sendOfGuide(t: Test): Promise<Send> {
   const block = blocksOf('docs/safe-writes.md').find(({ file }) => file === 'retry.ts');
   const path = join(makeFolder(t), 'retry.ts');

@@ -37,7 +37,7 @@ t.test('a nested list has the sorts, filters and pages of the REST list, for eac
       t.equal(data.burrows.length, 3);
       const bounds = { ...(since && { createdSince: since }), ...(before && { createdBefore: before }) };
       for (const { id: burrow, ...lists } of data.burrows) {
-        // The page of the whole list of REST: by number, REST would share a fault of the reader.
+        // Compares with the whole list of REST: pages by number would share a fault of the reader.
         const path = `/api/specimens?limit=100&${new URLSearchParams({ burrow, sort: `${restSort}`, ...filter, ...bounds })}`;
         const whole = (await call('GET', path, 200)).body.data.map(({ id }: Specimen) => ({ id }));
         t.same(lists, { p0: whole, p1: whole.slice(4, 8), p2: whole.slice(20, 40) }, path);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { schemaText } from '#plugins/graphql/schema.ts';
 import { domain } from '#test/world/index.ts';
 
-// Bug: only the first request met it, and every query was a 500.
+// Bug: such a resolver did not stop the start, and every query was a 500.
 t.test('a resolver of no field is refused when the schema is generated', async t => {
   const withPart = (resolvers: Record<string, object>) => () =>
     schemaText([

@@ -5,7 +5,7 @@ import { buildGraphQL, fill } from '#test/helper/graphql.ts';
 
 const { call, post } = await buildGraphQL(t);
 
-// docs/decisions/08-graphql.md says why operations are not compiled: what is below failed while they were.
+// docs/decisions/08-graphql.md says why operations are not compiled: the cases below failed while they were.
 
 t.test("null for a required place is the client's mistake, at its path", async t => {
   const lines: string[] = [];

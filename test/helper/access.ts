@@ -9,21 +9,21 @@ import { testLog } from './database.ts';
 import { newPerson } from './resources/records.ts';
 import { serve } from './servers/serve.ts';
 
-/** A context that may do everything. */
+/** Returns a context that may do everything. */
 export const inside = (database: Pick<Database, 'writes'>, now = () => new Date()) =>
   systemContext({ db: database.writes, log: testLog, now }, 'test', 'command');
 
-/** A valid key, created by the service function. */
+/** Creates a valid key by the service function. */
 export const makeKey = (database: Database, scopes: Scope[], more: Partial<ApiKeyCreate> = {}) =>
   createKey(inside(database), { name: scopes.join(), scopes, ...more });
 
-/** A user, created by the service function. */
+/** Creates a user by the service function. */
 export const makeUser = (database: Database, more: { name?: string } = {}) =>
   users.create(inside(database), { ...newPerson(), ...more });
 
 export const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
 
-/** An issuer of tokens with its JWKS on loopback. Its keys can be rotated, and it can go down. */
+/** Opens an issuer of tokens with its JWKS on loopback. Its keys can be rotated, and it can go down. */
 export async function openIssuer(t: Test, algorithm = 'ES256') {
   const issuer = 'https://issuer.example';
   const audience = 'triport';

@@ -21,7 +21,7 @@ export type { Answer };
 
 type Choices = Partial<Omit<Parameters<typeof buildApp>[0], 'settings'>> & { settings?: Partial<Settings> };
 
-/** A whole application on a database of its own, closed when the test ends. */
+/** Builds a whole application on a database of its own, closed when the test ends. */
 export async function build(t: Test, { settings = {}, database, ...others }: Choices = {}) {
   const used = database ?? (await openTestDatabase(t));
   const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000' });
@@ -30,7 +30,7 @@ export async function build(t: Test, { settings = {}, database, ...others }: Cho
     database: used,
     log: testLog,
     domain,
-    // A busy machine would be mistaken for an overloaded service.
+    // A limit would mistake a busy machine for an overloaded service.
     maxDelay: Number.POSITIVE_INFINITY,
     ...others,
   });

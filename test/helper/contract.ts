@@ -43,7 +43,7 @@ export class Contract {
       .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
   }
 
-  /** How this answer contradicts the document, if it does. */
+  /** Returns how this answer contradicts the document, if it does. */
   problem(method: string, url: string, answer: Answer): string | undefined {
     const { status } = answer;
     if (answer.headers['x-request-id'] === undefined) return 'it has no X-Request-Id';
@@ -61,7 +61,7 @@ export class Contract {
     if (missing.length > 0) return `headers are missing: ${missing.map(([name]) => name)}`;
     if (Object.values(answer.headers).includes('')) return 'a header is empty';
     if (method === 'HEAD') return undefined;
-    // The shared error responses; a transport with errors of another shape lists its own.
+    // `$ref` names a shared error response; a transport with errors of another shape lists its own.
     if (listed.$ref)
       return this.#noEnvelope(
         answer,
@@ -79,14 +79,14 @@ export class Contract {
     return this.#invalid(location, answer.body);
   }
 
-  /** How an error contradicts this schema, or that of all errors. */
+  /** Returns how an error contradicts this schema, or the schema of all errors. */
   #noEnvelope({ status, headers, body }: Answer, location = '/components/schemas/Error'): string | undefined {
     if (headers['content-type'] !== 'application/json') return 'an error must be application/json';
     if ((body as ErrorEnvelope).error.status !== status) return 'the status differs from the one in the body';
     return this.#invalid(location, body);
   }
 
-  /** An error must have no other `details` than the example of its code. Its schema says which must be there. */
+  /** Returns what `details` have that the example of their code lacks. The schema says which must be there. */
   #noExample(examples: object, { error }: ErrorEnvelope): string | undefined {
     const { code } = error.details as { code: string };
     const example = code in examples && this.#document.components?.examples?.[code]?.value.error.details;

@@ -12,14 +12,14 @@ import { openPostgres } from '#src/database/postgres/postgres.ts';
 
 export const testLog = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
-/** The other servers, on a distributed database: a clone of the template is a clone on each. */
+/** The other servers of a distributed database: the template is cloned on each of them. */
 const nodes = process.env.TEST_POSTGRES_NODES?.split(',') ?? [];
 export const isDistributed = nodes.length > 0;
 
-/** The backend of this run: `npm test` runs everything on both. */
+/** The backend of this run: `npm test` runs tests of a database on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
 
-/** The database, and the statements that its reads send. */
+/** Returns the database and the statements that its reads send. */
 export function watchStatements(database: Database): { database: Database; sent: string[] } {
   const sent: string[] = [];
   const watch = (reads: Connection): Connection => ({
@@ -33,7 +33,7 @@ export function watchStatements(database: Database): { database: Database; sent:
   return { database: { ...database, reads: watch(reads), dear: watch(dear) }, sent };
 }
 
-/** The database, whose dear statements wait until they are let go. `begun` has the parameters of each. */
+/** Returns the database with dear statements that wait until they are let go. `begun` has the parameters of each. */
 export function holdDear(t: Test, database: Database) {
   const begun: unknown[][] = [];
   const held: { params: unknown[]; go: () => void }[] = [];
@@ -56,7 +56,7 @@ export function holdDear(t: Test, database: Database) {
   return { database: { ...database, dear: { ...database.dear, rows } }, begun, release, open };
 }
 
-/** What a query selects, as objects. */
+/** Returns what a query selects, as objects. */
 export async function select(db: Connection, query: SQL): Promise<Record<string, unknown>[]> {
   const rows = await orm(db)
     .select({ row: sql<Record<string, unknown>>`to_jsonb(r)` })
@@ -64,13 +64,13 @@ export async function select(db: Connection, query: SQL): Promise<Record<string,
   return rows.map(({ row }) => row);
 }
 
-/** How many rows a table has. */
+/** Counts the rows of a table. */
 export async function countRows(db: Connection, table: PgTable): Promise<number> {
   const [row] = await orm(db).select({ total: count() }).from(table);
   return row?.total ?? 0;
 }
 
-/** A migrated, empty database for one test, removed when the test ends. */
+/** Opens a migrated, empty database for one test, removed when the test ends. */
 export async function openTestDatabase(t: Test): Promise<Database> {
   const database =
     backend === 'postgres'
@@ -89,7 +89,7 @@ export async function openTestDatabase(t: Test): Promise<Database> {
 const file = process.env.TEST_SNAPSHOT;
 const snapshot = file ? new Blob([readFileSync(file)]) : undefined;
 
-/** Daemons of a distributed database connect again and again, and cannot always be ended. */
+/** Tries five times on a distributed database: its daemons connect again and again, and cannot always be ended. */
 async function dropDatabase(server: postgres.Sql, name: string): Promise<void> {
   for (let tries = 1; ; tries++)
     try {
@@ -100,7 +100,7 @@ async function dropDatabase(server: postgres.Sql, name: string): Promise<void> {
     }
 }
 
-/** The URL of a fresh copy of the migrated template. */
+/** Creates a copy of the migrated template, or an empty database, and returns its URL. */
 export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8' } = {}): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -109,7 +109,7 @@ export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8'
   const template = empty ? 'template0' : 'triport_template';
   await onAll(`create database ${name} encoding '${encoding}' template ${template}`);
   t.teardown(async () => {
-    // The coordinator first: its daemon opens sessions on the others.
+    // The database of the coordinator goes first: its daemon opens sessions on the others.
     for (const server of servers) {
       await dropDatabase(server, name);
       await server.end();
@@ -119,7 +119,7 @@ export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8'
   return url.href;
 }
 
-/** Does this in a transaction that stays open, with its locks, until the returned function is called. */
+/** Does `work` in a transaction that stays open, with its locks, until the returned function is called. */
 export async function hold<T>({ writes }: Database, work: (tx: Connection) => Promise<T>) {
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = writes.transaction(async tx => {

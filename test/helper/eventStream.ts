@@ -50,7 +50,7 @@ export async function openEvents(t: Test | undefined, url: string, init: Request
         })
     : undefined;
   let taken = 0;
-  /** The next blocks that fit, as soon as there are so many. */
+  /** Waits for this many more blocks that fit, or for the end of the stream, and returns them. */
   async function next(
     amount: number,
     fits = (event: SentEvent) => event.data !== undefined,
@@ -72,7 +72,7 @@ export async function openEvents(t: Test | undefined, url: string, init: Request
 /** Lets an application listen, and returns a function that opens its stream of changes. */
 export async function listen(t: Test, { app }: Pick<Awaited<ReturnType<typeof build>>, 'app'>) {
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
-  // A client opens connections in advance, which the service waits for.
+  // The service would wait for the connections that a client opens in advance.
   t.teardown(() => app.server.closeAllConnections());
   const follow = (query = '', headers: Record<string, string> = {}) =>
     openEvents(t, `${url}/api/changes${query}`, { headers });

@@ -7,7 +7,7 @@ import { openTestDatabase, watchStatements } from './database.ts';
 
 type Variables = Record<string, unknown>;
 
-/** An application and a function that sends it GraphQL by POST. */
+/** Builds an application and functions that send it GraphQL by POST. */
 export async function buildGraphQL(t: Test, settings: Partial<Settings> = {}) {
   const { database, sent } = watchStatements(await openTestDatabase(t));
   const built = await build(t, { settings, database });

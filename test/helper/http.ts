@@ -18,13 +18,13 @@ export async function exchange(app: FastifyInstance, ...parts: (string | Buffer)
   return answer;
 }
 
-/** A request line and headers that end the connection. */
+/** Returns a request whose headers end the connection. */
 export const request = (line: string, headers: Record<string, string> = {}, body = '') =>
   `${line} HTTP/1.1\r\n${Object.entries({ Host: 'localhost', Connection: 'close', ...headers })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n${body}`;
 
-/** Status, headers and parsed body of a raw answer; of the first, if there are several. */
+/** Parses the status, the headers and the body of a raw answer; the first one, if there are several. */
 export function parse(answer: string) {
   const [head = '', ...rest] = answer.split('\r\n\r\n');
   const [line = '', ...lines] = head.split('\r\n');

@@ -1,6 +1,6 @@
 import type { Connection } from '#src/database/connection.ts';
 
-/** For what only passes its connection on. */
+/** A connection for code that only passes it on. */
 export const noDatabase: Connection = {
   isTransaction: false,
   rows: async () => [],

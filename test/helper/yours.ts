@@ -1,4 +1,4 @@
-/** Each application has them, under these names. */
+/** The files that each application has under these names. */
 const fixed = ['schemas/name.ts', 'schemas/settings.ts'];
 
 /** Whether a file differs from one application to the next. */

@@ -23,7 +23,7 @@ function memoryLog() {
 t.test('an internal error is masked for the client and complete in the log, under the same id', async t => {
   const { log, lines, all } = memoryLog();
   const { call, database } = await build(t, { log });
-  // A real cause: a table is missing.
+  // Causes real errors: a table and a column are missing.
   await orm(database.writes).execute(sql`drop table whispers cascade`);
   await orm(database.writes).execute(sql`alter table users drop column updated_at`);
   for (const [method, path, body] of [
@@ -108,7 +108,7 @@ t.test('the longest path does not slow the log down', async t => {
   const { call } = await build(t, { database });
   await call('GET', '/api/users/x', 404);
   const before = performance.now();
-  // Each once blocked the event loop for half a second.
+  // Each of these requests once blocked the event loop for half a second.
   for (let i = 0; i < 5; i++) await call('GET', `/api/users/${'a'.repeat(15_000)}`, 404);
   await call('GET', `/api/users/${'@/'.repeat(7000)}`, 404);
   t.ok(performance.now() - before < 2000, `${performance.now() - before} ms`);

@@ -52,7 +52,7 @@ t.test('an unknown path is 404 for every method, whatever the body', async t => 
   for (const method of METHODS.filter(name => name !== 'CONNECT')) await call(method, '/api/nothing', 404);
   const headers = { 'content-type': 'application/json' };
   for (const raw of ['{', '', Buffer.alloc(1_000_000)]) await call('POST', '/nothing', 404, { raw, headers });
-  // An empty id.
+  // These have an empty id.
   for (const path of ['/api/users/', '/api/burrows/']) await call('GET', path, 404);
   for (const path of [
     ...['/users', '/api/', '/api', '/api//users', '//api/users'],

@@ -18,10 +18,10 @@ t.test('above MAX_IN_FLIGHT each transport refuses in its own format, and health
   const { call, deliver, database, app, metrics } = await buildReceiver(t, {
     settings: { MAX_IN_FLIGHT: 2, CORS_ORIGINS: 'https://app.example', TRUST_PROXY: '1' },
   });
-  // It loads the modules of GraphQL, for which a busy machine takes longer than reads wait for a lock.
+  // Loads the modules of GraphQL: on a busy machine this takes longer than reads wait for a lock.
   await call('POST', '/api/graphql', 200, { body: { query: '{ __typename }' } });
   const release = await holdUsers(database);
-  // A quarter for each address, and one at least.
+  // An address may use a quarter of MAX_IN_FLIGHT, at least one place: two addresses fill it.
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
   const waiting = ['192.0.2.1', '192.0.2.2'].map(address => call('GET', '/api/users', 200, from(address)));
   await until('both are in flight', () => app.pressure.inFlight === 2);

@@ -9,7 +9,7 @@ import { listen } from '#test/helper/eventStream.ts';
 import { burrow } from '#test/world/burrows.ts';
 import { specimen } from '#test/world/specimens.ts';
 
-/** Each of 2.4 kB: more than all buffers of the kernel hold. */
+/** This many changes of 2.4 kB are more than all buffers of the kernel hold. */
 const many = 4500;
 
 /** An application, the position before many changes, and how many pages of changes were read. */
@@ -30,7 +30,7 @@ async function start(t: Test) {
   const live = await follow();
   const [{ id: position = '' } = {}] = await live.next(1, () => true);
   await service.make(specimen, { burrowId, label: '\u{1F600}'.repeat(500) });
-  /** As one transaction writes them. */
+  /** Writes many changes, as one transaction does. */
   const writeMany = () =>
     database.writes.rows(
       `insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport, version, sides)

@@ -19,7 +19,7 @@ async function openScene(t: Test): Promise<Scene> {
 t.test('under faults, nothing that was acknowledged is lost or done twice', { skip }, async t => {
   const scene = await openScene(t);
   await runFaults(t, scene, faults);
-  // The standby has become the server.
+  // The failover has made the standby the server.
   const [row] = await scene.standby.query(
     `select (select total from list_position('users', 0, false))::int as kept, (select count(*)::int from users) as counted`,
   );

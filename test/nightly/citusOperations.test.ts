@@ -21,7 +21,7 @@ t.test('bug: no server started while a node was away', { skip }, async t => {
   const { citus, url } = await start(t);
   await run(url, 'migrate', '--spread');
   await citus.nodes[1].stop();
-  // Citus passed each start's `create schema if not exists` on to all nodes.
+  // Citus would pass a `create schema if not exists` of the start on to all nodes, and fail.
   const service = await startService(t, { DATABASE_URL: url });
   t.equal((await call(service, 'GET', '/api/users')).status, 200);
 });
@@ -31,7 +31,7 @@ t.test('what was spread is no longer on the coordinator', { skip }, async t => {
   await run(url, 'migrate');
   await citus.coordinator.query(storeEvent);
   await run(url, 'migrate', '--spread');
-  // Citus keeps copied rows, where nobody sees them. No retention deletes them.
+  // Citus keeps the rows that it has copied, where nobody sees them and no retention deletes them.
   const [size] = await citus.coordinator.query(`select pg_relation_size('webhook_events')::int as bytes`);
   t.same(size, { bytes: 0 });
 });

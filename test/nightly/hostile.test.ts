@@ -11,7 +11,7 @@ t.test('beside hostile clients, honest ones get all of their answers', async t =
   t.teardown(() => scene.close());
   const names = kinds.map(({ name }) => name);
   const turns = [
-    // If these are late, the machine is too busy to tell what attacks do.
+    // Late answers without an attack show that the machine is too busy to tell what attacks do.
     { title: 'nobody', hostile: [], seconds: 6 },
     ...names.map(name => ({ title: name, hostile: [name], seconds: 6 })),
     { title: 'all together', hostile: names, seconds: 15 },

@@ -44,7 +44,7 @@ t.test('the image of deploy/Dockerfile', { skip }, async t => {
 
   await t.test('can load every dependency of package.json', async t => {
     const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-    // One is served as files, and one was only needed by the build.
+    // GraphiQL is served as files, and patch-package is only needed by the build.
     const names = Object.keys(dependencies).filter(name => !['graphiql', 'patch-package'].includes(name));
     const script = 'for (const name of process.argv.slice(1)) await import(name)';
     t.match(await image.run(['node', '--input-type=module', '-e', script, ...names]), {
@@ -81,7 +81,7 @@ t.test('the image of deploy/Dockerfile', { skip }, async t => {
     const started = await image.start(worker, env, /The worker waits for webhook events/);
     for (const { pid } of [served, started]) {
       t.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^Uid:\t1000\t1000\t1000\t1000$/m);
-      // Otherwise SIGTERM would reach something between the container and the service, such as npm.
+      // SIGTERM must reach the service itself, and nothing between it and the container, such as npm.
       t.match(readFileSync(`/proc/${pid}/cmdline`, 'utf8'), /^node\0/);
     }
     await checkAnswers(t, port);
@@ -129,15 +129,15 @@ async function checkModules(t: Test, { run }: Image) {
   );
 }
 
-/** The files outside /data that the service has written since then. With any, a read-only file system would stop it. */
+/** Returns the files outside /data that the service has written since; a read-only file system would refuse them. */
 async function writtenSince({ run }: Image, milliseconds: number): Promise<string> {
   const seconds = `@${milliseconds / 1000}`;
-  // The test itself reads what commands print from /output.
+  // /output has what commands print, from which the test reads it.
   const find = `find / -xdev '(' -path /data -o -path /output ')' -prune -o -user node -newermt ${seconds} -print 2>/dev/null`;
   return (await run(['sh', '-c', find])).output;
 }
 
-/** Asks for what a browser and a client ask for first, GraphiQL and Swagger UI with their files included. */
+/** Asks for what a browser and a client ask for first, including GraphiQL and Swagger UI with their files. */
 async function checkAnswers(t: Test, port: number) {
   const url = `http://127.0.0.1:${port}`;
   await until('it is ready', () => answers(`${url}/health/ready`));
@@ -151,7 +151,7 @@ async function checkAnswers(t: Test, port: number) {
   }
 }
 
-/** The commands that the compose file and Kubernetes give the containers, which are the same. */
+/** Returns the commands of the containers, and checks that Compose and Kubernetes give the same ones. */
 function readCommands() {
   const { services } = parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true });
   const commandOf = (file: string) =>

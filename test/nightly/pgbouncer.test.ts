@@ -27,10 +27,10 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     NODE_OPTIONS: withWorld.join(' '),
   };
   t.same(await limitsOf(env.DATABASE_URL), await limitsOf(direct), 'the same timeouts with and without it');
-  // Both migrate through the pooler at once.
+  // Both servers migrate through the pooler at once.
   const [one, two] = await Promise.all([startService(t, env), startService(t, env)]);
   await makeTablesAt(direct);
-  // Before they are ready they warn that they are not; only later warnings count.
+  // The servers warn that they are not ready until they are; later warnings count.
   const linesBefore = new Map([one, two].map(({ lines }) => [lines, lines.length]));
 
   const { body: burrow } = await call(one, 'POST', '/api/burrows', { label: 'Deep' });
@@ -42,8 +42,8 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     data: { users: [{ name: 'Ada King', tendings: [] }] },
   });
 
-  // More at once than there are sessions, with transactions among them. Each changes a different user: otherwise they
-  // would wait for each other.
+  // There are more requests at once than sessions, with transactions among them. Each changes a different user, so that
+  // they do not wait for each other.
   const writers = Array.from({ length: 50 }, async (_, i) => {
     const writer = { name: 'Grace', email: `grace${i}@example.com` };
     return { ...writer, id: (await call(one, 'POST', '/api/users', writer)).body.id };
@@ -83,10 +83,7 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     );
 });
 
-/**
- * All that a session without a pooler sets. Most poolers other than PgBouncer drop such settings without being told
- * to.
- */
+/** All settings of a session without a pooler, which most poolers but PgBouncer drop without being told to. */
 const ignored = [...limits, `${serviceName}.session`].join();
 
 t.test('a process ends with one sentence when no setting names the pooler', { skip }, async t => {

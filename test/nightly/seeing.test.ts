@@ -45,7 +45,7 @@ async function use({ url }: Cluster, i: number) {
 }
 
 t.test('every panel of the dashboard has data from a cluster in use', { skip }, async t => {
-  // Without retries, an event that fails is dead at once.
+  // An event that fails is dead at once if there are no retries.
   const env = { RATE_LIMIT_MAX: '1000000', WEBHOOK_RETRIES: '0' };
   const cluster = await openCluster(t, { env });
   const port = await freePort();

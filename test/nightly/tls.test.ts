@@ -26,7 +26,7 @@ t.test('nginx with TLS', { skip: !has('nginx') && 'nginx is not installed' }, as
   );
   const { url } = await openBalancer(t, [service.port], folder);
 
-  /** The response to a client that trusts this certificate alone. */
+  /** Returns the response to a client that trusts this certificate alone. */
   const get = (path: string, options = {}) =>
     new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; protocol: string }>(
       (resolve, reject) =>

@@ -8,7 +8,7 @@ const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 
 t.test('with another name, and users alone, all tests are green', async t => {
-  // The commands of the last one end with `npm test`.
+  // The commands of the last section end with `npm test`.
   const blocks = ['1. ', '2. ', '3. '].flatMap(section => blocksOf(page, section));
   t.ok(blocks.length > 7, 'there are steps');
   for (const { file, kind, text } of blocks)

@@ -39,7 +39,7 @@ const removeFolder = removalOf(folder);
 const refusedRemoval = (context: Context, id: string, cascade: boolean) =>
   removeFolder(context, id, { cascade }).then(() => undefined, explain);
 
-/** Folders by the position of their parents, of two owners in turn. */
+/** Makes folders from the positions of their parents, for two owners in turn. */
 async function makeFolders(t: Test, parents: number[]) {
   const database = await openTestDatabase(t);
   const { rows } = database.writes;

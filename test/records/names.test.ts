@@ -12,7 +12,7 @@ import { OperatorError } from '#src/core/errors.ts';
 import { domain } from '#test/world/index.ts';
 import { tending } from '#test/world/tendings.ts';
 
-/** Puts the service together with one resource more, and its routes. */
+/** Puts the service together with one more resource and its routes. */
 async function start(name: string, given: object = {}, ...routes: typeof domain.routes) {
   const path = `${name}s`;
   const resource = {

@@ -10,7 +10,7 @@ import { burrow } from '#test/world/burrows.ts';
 const { database, make } = await build(t);
 const context = inside(database);
 
-/** What a rule was asked, and the functions that ask it. */
+/** What a rule that refuses was asked, and the functions that ask it. */
 function refusing() {
   const asked: unknown[][] = [];
   const check = (...args: unknown[]) => {

@@ -5,7 +5,7 @@ import { domain } from '#src/domain/index.ts';
 import { user } from '#src/domain/users.ts';
 import { PagedList } from '#src/records/lists/pagedList.ts';
 
-/** Functions without a check: their callers have checked, and an event is authorized by its signature. */
+/** Functions without a check: their callers have checked, or the signature of an event authorizes it. */
 const helpers = ['recordWrites', 'receiveEvent'];
 
 t.test('every service function checks the scope before it does anything', async t => {
@@ -19,11 +19,11 @@ t.test('every service function checks the scope before it does anything', async 
   const parts: [string, object][] = [['a list', user.list]];
   for (const file of globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts')) {
     const module = await import(`../../${file}`);
-    // A kind of record has functions of its own.
+    // An exported object, such as a kind of record, has functions of its own.
     const objects = Object.values(module).filter(value => typeof value === 'object' && value !== null);
     for (const part of [module, ...objects]) parts.push([file, part as object]);
   }
-  // They run for the system, which may do anything.
+  // Jobs and handlers run for the system, which may do anything.
   const ofTheSystem = new Set<object>([
     ...domain.jobs,
     ...[...domain.handlers.values()].flatMap(handlers => [...handlers.values()]),

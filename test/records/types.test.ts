@@ -4,7 +4,7 @@ import { boolean } from '#drizzle/orm.ts';
 import { json as anyJson, text } from '#schemas/parts/common.ts';
 import { contractOf, orNull } from '#schemas/parts/contract.ts';
 
-// `npm run check` fails when the compiler accepts one of them, or complains at another line.
+// `npm run check` fails when the compiler accepts one of these mistakes, or reports it at another line.
 const label = text(1, 9, 'The label.', 'A label');
 const contract = contractOf('Thing', 'A thing.', {
   members: { label, remark: orNull(label), extra: orNull(anyJson('Anything.')) },
@@ -24,12 +24,12 @@ t.test(
     } satisfies ColumnsOf<Thing>;
     const wrong = {
       ...right,
-      // @ts-expect-error: it may not be null
+      // @ts-expect-error: label must not be null
       label: textByCode(),
-      // @ts-expect-error: it is no text
+      // @ts-expect-error: remark must be text
       remark: boolean(),
     } satisfies ColumnsOf<Thing>;
-    // @ts-expect-error: the record has none
+    // @ts-expect-error: the record has no colour
     const more = { ...right, colour: textByCode() } satisfies ColumnsOf<Thing>;
     const { remark: _, ...less } = right;
     // @ts-expect-error: remark is forgotten

@@ -16,7 +16,7 @@ import { until } from '#test/rig/process.ts';
 import { specimenTable as table } from '#test/world/specimens.ts';
 
 const database = await openTestDatabase(t);
-/** The statements of reads, and what is awaited before one on the connection of dear lists. */
+/** The statements of reads. `gate` is awaited before each one on the connection of dear lists. */
 const sent: { on: 'reads' | 'dear'; text: string; rows: unknown[][] }[] = [];
 let gate = async () => {};
 const watch = (on: 'reads' | 'dear'): Connection => ({
@@ -29,7 +29,7 @@ const watch = (on: 'reads' | 'dear'): Connection => ({
     return statement.rows;
   },
 });
-/** How many rows a statement has counted: of a page, each row says it. */
+/** How many rows a statement has counted, which each row of a page repeats. */
 const countedBy = ({ text, rows }: (typeof sent)[number]) =>
   text.includes('count(*)')
     ? rows.slice(text.includes('$parent') ? 0 : -1).reduce((sum, row) => sum + Number(row.at(-1)), 0)
@@ -38,12 +38,12 @@ const watched = { ...database, reads: watch('reads'), dear: watch('dear') };
 const limited = (t: Test, RATE_LIMIT_MAX = 1_000_000) =>
   build(t, { database: watched, settings: { RATE_LIMIT_MAX, RATE_LIMIT_WINDOW: 3600 } });
 
-/** 120,000 specimens of one burrow, 10,000 of another, 100 of a third. */
+/** Three burrows with 120,000, 10,000 and 100 specimens. */
 const ids = [1, 2, 3].map(n => `019aa5d0-0001-7000-8000-00000000000${n}`) as [string, string, string];
 const [many, some, few] = ids;
 await fill(database, 3, 0);
 await inLongTransaction(database.writes, async ({ rows }) => {
-  // Each trigger takes longer than its row.
+  // A trigger takes longer than its row.
   await rows('alter table specimens disable trigger user', []);
   await rows(
     `insert into specimens (id, label, grade, burrow_id, created_at, updated_at)
@@ -169,7 +169,7 @@ t.test('what comes at once is counted only as far as what the others left reache
   const url = `/api/specimens?burrow=${many}`;
   const replies = await Promise.all(Array.from({ length: 6 }, () => app.inject(url)));
   const statuses = replies.map(({ statusCode }) => statusCode).toSorted();
-  // None, when all of them begin before one has ended: each holds points that the others miss.
+  // Two succeed at most, and none if all begin before one has ended: each holds points that the others miss.
   t.equal(statuses[2], 429, `${statuses}`);
   const sum = sent.map(countedBy).reduce((sum, rows) => sum + rows);
   t.ok(sum <= 800_000, `${sum} rows`);
@@ -205,7 +205,7 @@ t.test(
   { skip: (backend === 'embedded' || isDistributed) && 'needs a server of PostgreSQL' },
   async t => {
     const { call } = await limited(t);
-    // A private list, to its owner: as if that were the burrow.
+    // A private list as its owner sees it: the burrow stands for the owner.
     const list = new PagedList<object, string, 'createdAt' | 'label'>({
       scope: 'read or own',
       table,

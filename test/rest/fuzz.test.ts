@@ -34,13 +34,13 @@ const document = (await app.documentWriter()).swagger() as unknown as {
 const draw = new Draw(document);
 const counts: Record<string, number> = {};
 
-/** What needs a token even here is in test/access. */
+/** Whether an operation needs a token even here. Those are in test/access. */
 const needsToken = ({ security = [] }: Operation) => JSON.stringify(security) === '[{"bearer":["own"]}]';
-/** A stream does not end: test/changes. */
+/** Whether an operation is a stream, which does not end. Those are in test/changes. */
 const isStream = (operation: Operation) => JSON.stringify(operation).includes('text/event-stream');
 const resourceAt = (template: string) =>
   completeResources.find(({ path }) => template.split('/')[2] === path);
-/** Another resource has the same operations. */
+/** Whether another resource has the same operations. */
 const isLike = (template: string) => {
   const resource = resourceAt(template);
   return resource && !variedResources.includes(resource);
@@ -124,7 +124,7 @@ function invalidRequests(operation: Operation, ids: string[]): fc.Arbitrary<Requ
       .map(([request, name, value]) => ({ ...request, query: { ...request.query, [name]: value } })),
   ];
   for (const { name, schema } of parameters.filter(each => each.in === 'query')) {
-    // In a query everything is text: a number is checked by its digits, and plain text is always valid.
+    // Everything in a query is text: a number is checked by its digits, and plain text is always valid.
     const isWrong = (text: string) => !draw.isValid(schema, text) && !draw.isValid(schema, plain(text));
     const texts = strange.map(textOf);
     if (!fc.sample(texts, { seed, numRuns: 200 }).some(isWrong)) continue;
@@ -218,7 +218,7 @@ const needOthers = new Set([
   'getWebhookEvent',
   'replayWebhookEvent',
   'dismissWebhookEvent',
-  // An identity of these words: test/access/me.test.ts.
+  // This needs an identity of these words: test/access/me.test.ts.
   'removeIdentity',
 ]);
 

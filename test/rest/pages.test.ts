@@ -35,7 +35,7 @@ t.test('pages, totals and links are exact for every combination of filters, sort
         each.createdAt >= createdSince &&
         each.createdAt < createdBefore,
     );
-    // The sort is stable, and they were made in the order of their ids.
+    // The sort is stable, and the specimens were made in the order of their ids.
     if (sort.endsWith('bones')) chosen.sort((a, b) => a.bones - b.bones);
     if (sort.startsWith('-')) chosen.reverse();
     const meta = { page, limit, total: chosen.length, totalPages: Math.ceil(chosen.length / limit) };

@@ -26,13 +26,13 @@ interface Base {
   createdAt: string;
   updatedAt: string;
 }
-/** At any place of the list: several in each millisecond. */
+/** The id and times of a record at any place of the list. Several are in each millisecond. */
 function newBase(): Base {
   const at = new Date(Date.UTC(2026, 0) + below(20));
   const id = `${lowestId(at).slice(0, 14)}7${hex(3)}-8${hex(3)}-${hex(12)}`;
   return { id, createdAt: at.toISOString(), updatedAt: at.toISOString() };
 }
-// Many ties, values of any length, and in no order that the ids have.
+// Values of any length with many ties, whose order is not that of the ids.
 const texts = [
   'a',
   'A',
@@ -55,10 +55,10 @@ const actor = { actorKind: 'key', actorId: null, actorName: 'k', transport: 'res
 interface List {
   table: PgTable;
   row: (base: Base) => object | Promise<object>;
-  /** How many sorts it is walked in: all of them, when absent. */
+  /** How many sorts the list is walked in: all of them, when absent. */
   sorts?: number | undefined;
 }
-/** Any other resource, those of the tests in one sort. Parents are made once, unless a record is unique by one. */
+/** The list of a resource, in one sort if it is one of the tests. Parents are shared, unless each record needs one. */
 async function listOf(resource: AnyResource): Promise<[string, List]> {
   const parents = resource.parentRelations.map(({ member }) => member);
   const own = resource.unique.map(({ members }) => members.find(member => parents.includes(member)));
@@ -70,7 +70,7 @@ async function listOf(resource: AnyResource): Promise<[string, List]> {
   return [`/api/${resource.path}`, { table: resource.table, row, sorts }];
 }
 
-/** How the records of each list come into being, with `id` as the name of the record to a client. */
+/** How to make a record of each list. `id` is what names the record to a client. */
 const lists: Record<string, List> = {
   ...Object.fromEntries(await Promise.all(domain.records.map(listOf))),
   '/api/users': {
@@ -129,7 +129,7 @@ async function insert({ table, row }: List, amount: number): Promise<string[]> {
 
 async function remove({ table }: List, ids: string[]): Promise<void> {
   await database.writes.transaction(async tx => {
-    // A trigger keeps the entries of the audit log. The others keep the totals.
+    // Disables the trigger that keeps the entries of the audit log. The triggers of other tables keep the totals.
     if (table === auditLog) await orm(tx).execute(sql`set local session_replication_role = replica`);
     await orm(tx)
       .delete(table)
@@ -140,14 +140,14 @@ async function remove({ table }: List, ids: string[]): Promise<void> {
 type Direction = 'after' | 'before';
 interface Page {
   ids: string[];
-  /** Leads on in the direction of the walk. */
+  /** The cursor of the next page in the direction of the walk. */
   cursor: string | null;
   back: string | null;
 }
 interface Reader {
   limit: number;
   read: (direction: Direction, cursor: string) => Promise<Page>;
-  /** The ids of all records by number, of a list that has pages by number. */
+  /** The ids of all records, if the list has pages by number. */
   readByNumber: () => Promise<string[] | undefined>;
 }
 
@@ -163,7 +163,7 @@ async function walk(t: Test, list: List, direction: Direction, reader: Reader): 
     const page: Page = await read(direction, cursor);
     seen.push(...(direction === 'after' ? page.ids : page.ids.toReversed()));
     cursor = page.cursor;
-    // Also the records at the ends of a page, which its cursors were made from.
+    // Removes records at the ends of the page, too: its cursors were made from them.
     const atEnd = [page.ids[0], page.ids.at(-1)].filter(id => others.includes(id ?? ''));
     const gone = new Set([...atEnd.slice(below(3)), any(others), any(others)]);
     await remove(list, [...gone].map(String));
@@ -178,7 +178,7 @@ async function walk(t: Test, list: List, direction: Direction, reader: Reader): 
   await remove(list, [...stayed, ...others]);
 }
 
-/** All records by cursor while nothing changes: in full pages, with cursors back on all but the first. */
+/** Reads all records by cursor while nothing changes: pages are full, and all but the first have a cursor back. */
 async function readAll(t: Test, { limit, read, readByNumber }: Reader): Promise<string[]> {
   const all: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {

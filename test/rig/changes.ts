@@ -42,7 +42,7 @@ function readInPieces(urls: () => string[]) {
   const reading = read();
   return {
     seen,
-    /** Before that, changes are not for this reader. */
+    /** Settles when the reader is connected: it gets no changes from before. */
     begun: begun.promise,
     cuts: () => cuts,
     stop: () => {
@@ -86,7 +86,7 @@ async function changeMuch(urls: () => string[], isOver: () => boolean): Promise<
   await Promise.all(Array.from({ length: 16 }, loop));
 }
 
-/** What is wrong with what a reader saw, given what was committed; both as `<id> <version>`. */
+/** Counts what is wrong with what a reader saw, given what was committed; both as `<id> <version>`. */
 function mistakesIn(seen: string[], committed: string[]) {
   const [set, known] = [new Set(seen), new Set(committed)];
   const last = new Map<string, number>();
@@ -106,15 +106,15 @@ function mistakesIn(seen: string[], committed: string[]) {
 const noMistakes = { missing: 0, 'sent twice': 0, 'out of order': 0, 'never committed': 0 };
 
 interface Followed {
-  /** The servers, as they are now. */
+  /** Returns the URLs of the servers that run now. */
   urls: () => string[];
   query: (text: string) => Promise<Record<string, unknown>[]>;
   many: number;
-  /** They come one after the other while changes are made. */
+  /** Run one after the other while changes are made. */
   faults: (() => Promise<unknown>)[];
 }
 
-/** Makes many changes under faults: a reader that is cut each second gets each once, in order. */
+/** Makes many changes under faults and checks that a reader that is cut each second gets each once, in order. */
 export async function followChanges(t: Test, { urls, query, many, faults }: Followed): Promise<void> {
   const reader = readInPieces(urls);
   await reader.begun;

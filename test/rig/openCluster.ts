@@ -22,7 +22,7 @@ export async function openCluster(t: Test, choices: Parameters<typeof Cluster.pr
   return cluster;
 }
 
-/** nginx, as in deploy/, in front of these servers. */
+/** Starts nginx, configured as in deploy/, in front of these servers. */
 export async function openBalancer(t: Test, servers: number[], folder = makeFolder(t)) {
   const port = await freePort();
   const balancer = new Balancer({ folder, port, servers });

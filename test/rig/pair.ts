@@ -8,7 +8,7 @@ import { type Service, startService, until, withWorld } from './process.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 
-/** Two servers on one database, with a user. `second` are settings only of the second server. */
+/** Starts two servers on one database with a user. `second` has more settings for the second server alone. */
 export async function startPair(t: Test, env: Record<string, string> = {}, second = {}) {
   const url = await createPostgres(t);
   const settings = { DATABASE_URL: url, WORKER: 'apart', ...env };
@@ -29,7 +29,7 @@ export async function startPair(t: Test, env: Record<string, string> = {}, secon
   };
 }
 
-/** How many burrows have this label, and how many entries of the audit log tell of their creation. */
+/** Counts the burrows with this label, and the entries of the audit log about their creation. */
 export async function countBurrows({ query }: Pair, label: string) {
   const [row] = await query(
     `select count(distinct burrows.id)::int as burrows, count(audit_log.id)::int as entries
@@ -39,7 +39,7 @@ export async function countBurrows({ query }: Pair, label: string) {
   return row;
 }
 
-/** Creates a burrow, and may say so again. Unlike for users, nothing but the key prevents a second one. */
+/** Creates a burrow. Nothing but the key keeps a repetition from creating another one: labels are not unique. */
 export const createBurrow = ({ url }: { url: string }, key: string, label: string) =>
   ask(`${url}/api/burrows`, json({ label }, { 'idempotency-key': key }));
 
@@ -51,21 +51,21 @@ const triggers = {
   'its commit': 'create constraint trigger gate after insert on burrows deferrable initially deferred',
 };
 
-/** A closed gate, at which the transactions that create a burrow named "Held" stop. */
+/** Closes a gate at which the transactions that create a burrow named "Held" stop. */
 export async function closeGate(t: Test, { databaseUrl }: Pair, during: keyof typeof triggers) {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   t.teardown(() => sql.end());
   await sql.unsafe(`
     create function wait_at_gate() returns trigger language plpgsql as $$
     begin
-      -- Not a wait for the lock, which would end after the lock_timeout of the server.
+      -- Tries in a loop: a wait for the lock would end after the lock_timeout of the server.
       while not pg_try_advisory_xact_lock_shared(${lock}) loop perform pg_sleep(0.01); end loop;
       return null;
     end $$;
     ${triggers[during]} for each row when (new.label = 'Held') execute function wait_at_gate();
     select pg_advisory_lock(${lock});`);
   return {
-    /** Until a transaction stands at the gate. */
+    /** Waits until a transaction stands at the gate. */
     reached: () =>
       until('a transaction is at the gate', async () => {
         const waiting =
@@ -77,7 +77,7 @@ export async function closeGate(t: Test, { databaseUrl }: Pair, during: keyof ty
   };
 }
 
-/** Stops a server where it stands, as a machine does that is about to die. */
+/** Freezes a server, as a machine that is about to die does. */
 export async function freeze({ child }: Service) {
   child.kill('SIGSTOP');
   const state = () => execFileSync('ps', ['-o', 'stat=', '-p', String(child.pid)], { encoding: 'utf8' });

@@ -10,14 +10,14 @@ import { ask, json } from './cluster/ask.ts';
 import { inherited, until } from './cluster/part.ts';
 import { flags } from './runner/pool.ts';
 
-/** A script of this project, or of a copy by its whole path. */
+/** Returns the path of a script of this project; a whole path, such as one of a copy, stays as it is. */
 const pathOf = (script: string) => resolve(import.meta.dirname, '../..', script);
 
 export type Service = ReturnType<typeof spawnService>;
 
 export function makeFolder(t: Test, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'triport-e2e-'));
-  // Under root, PostgreSQL runs as another user, which needs access.
+  // PostgreSQL runs as another user under root, and needs access.
   chmodSync(folder, 0o755);
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -58,7 +58,7 @@ export function spawnService(
   });
   const service = {
     child,
-    /** Known once it listens. */
+    /** The port once it listens, and 0 before. */
     port: 0,
     url: '',
     /** Its log lines so far. */

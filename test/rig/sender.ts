@@ -21,7 +21,7 @@ export const deliver = (
     from,
   });
 
-/** Sends one payment and returns the status, or undefined without an answer. */
+/** Sends one payment and returns the status, or undefined if there is no answer. */
 export const pay = (url: string, id: string, customer: string): Promise<number | undefined> =>
   deliver(url, JSON.stringify(paymentEvent({ id, customer }))).then(
     ({ status }) => status,
@@ -54,7 +54,7 @@ export async function payMany(
   return acknowledged;
 }
 
-/** The number of records in a list, or -1 if the request fails. */
+/** Returns the number of records in a list, or -1 if the request fails. */
 export async function total(url: string, path: string): Promise<number> {
   const { status, body } = await ask(`${url}${path}`);
   if (status !== 200) return -1;
@@ -62,7 +62,7 @@ export async function total(url: string, path: string): Promise<number> {
   return body.meta.total ?? (await all(url, path)).length;
 }
 
-/** Every record of a list. */
+/** Returns every record of a list. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read records of every shape
 export async function all(url: string, path: string): Promise<any[]> {
   const records = [];

@@ -29,7 +29,7 @@ t.test('a change of a table has its migration', async t => {
   await t.rejects(checkTables(before), { message: /drizzle\/tables has no migration yet/ });
 });
 
-/** The journal after a merge of two branches, which have added these entries to a first one. */
+/** Returns the journal after a merge of two branches that have added these entries to a first one. */
 function merged(ours: Entry[], theirs: Entry[], base = ''): string {
   const text = (entries: Entry[]) => entries.map(entry => JSON.stringify(entry)).join(',\n');
   const first = JSON.stringify({ idx: 0, when: 100, tag: '0000_first' });

@@ -9,7 +9,7 @@ const programs = globSync('scripts/*.ts').filter(program =>
 );
 const mainOf = async (program: string) => (await import(`../../${program}`)).main;
 
-/** The options that a program declares. */
+/** Returns the options that a program declares. */
 function optionsOf(program: string): string[] {
   const file = program === 'scripts/webhook.ts' ? 'scripts/lib/webhook/session.ts' : program;
   const [, declared = ''] =

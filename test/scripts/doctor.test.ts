@@ -17,7 +17,7 @@ const needsRedis = needsNone || (!hasRedis && 'redis-server is not installed');
 type Env = Record<string, string>;
 const WEBHOOK_SECRETS = JSON.stringify({ stripe: [`whsec_${randomBytes(24).toString('base64')}`] });
 
-/** The findings of these settings. */
+/** Returns the findings of `npm run doctor` with these settings. */
 async function examine(t: Test, env: Env, args: string[] = []) {
   const { code, out, err } = await run(main, ['--json', ...args], { WEBHOOK_SECRETS, ...env });
   t.equal(err, '');
@@ -32,7 +32,7 @@ async function expect(t: Test, finding: string, env: Env, args: string[] = []): 
   t.ok(found.includes(finding), `${finding} among ${JSON.stringify(findings)}`);
 }
 
-/** A clock that is ahead while the work is done. */
+/** Sets the clock ahead while the work is done. */
 async function ahead(seconds: number, work: () => Promise<void>): Promise<void> {
   const { now } = Date;
   Date.now = () => now() + seconds * 1000;
@@ -56,7 +56,7 @@ t.test('settings, and who can reach the service', { skip: needsNone }, async t =
   await expect(t, 'warning proxies', { ...production, TRUST_PROXY: '' });
   for (const TRUST_PROXY of ['10.0.0.1, 0.0.0.0/0', '::/0'])
     await expect(t, 'problem proxies', { ...production, TRUST_PROXY });
-  // 0.0.0.0 is this machine, but not by its name.
+  // 0.0.0.0 reaches this machine, but doctor does not take its name for this machine.
   await expect(t, 'warning encryption', { ...production, REDIS_URL: 'redis://0.0.0.0:1' });
   const url = 'postgres://u:hidden@0.0.0.0:1/d?sslmode=';
   await expect(t, 'warning encryption', { ...production, DATABASE_URL: `${url}prefer` });
@@ -118,7 +118,7 @@ t.test('each right that is missing, by the grant that gives it', { skip: needsSe
   const DATABASE_URL = Object.assign(new URL(url), { username: role, password: 'another-password' }).href;
   await queryPostgres(url, 'create table later (id serial); create function later() returns int return 1');
   await queryPostgres(url, 'revoke execute on all functions in schema public from public');
-  // What it names is granted, until nothing is missing.
+  // The findings have the statements that grant what is missing; nothing is missing after them.
   const findings = await examine(t, { DATABASE_URL });
   const grants = findings.filter(({ code }) => code === 'rights').map(({ text }) => text.split('`')[1] ?? '');
   for (const object of [
@@ -141,7 +141,7 @@ t.test('each right that is missing, by the grant that gives it', { skip: needsSe
     { text: `\`grant insert on table list_log to ${role}\`` },
   ]);
   await queryPostgres(url, `grant insert on list_log to ${role}; delete from drizzle.__drizzle_migrations`);
-  // The owner would migrate at its start. This role does not start.
+  // A service with the owner's role would migrate at its start; one with this role does not start.
   await expect(t, 'problem migrations', { DATABASE_URL });
 });
 

@@ -110,7 +110,7 @@ const files = () => {
 };
 
 t.test('what a step refuses is said in a sentence, and everything is as it was', async t => {
-  // Work that is in no commit stays, too.
+  // Work that is in no commit must stay, too.
   appendFileSync(join(folder, 'src/domain/resources.ts'), '// Begun.\n');
   const before = files();
   for (const [given, reason] of [
@@ -141,7 +141,7 @@ t.test('what a step refuses is said in a sentence, and everything is as it was',
 
 t.test('Ctrl-C undoes what was begun', async t => {
   const before = files();
-  // In a group of its own, whose processes all get the signal, as in a terminal.
+  // `detached` makes a group whose processes all get the signal, as in a terminal.
   const options = { cwd: folder, detached: true, stdio: ['ignore', 'ignore', 'pipe'] } as SpawnOptions;
   const child = spawn('npm', ['run', 'new', '--', 'thing', '--fields', 'text'], options);
   await until('a file is written', () => existsSync(join(folder, 'schemas/thing.ts')), 60);

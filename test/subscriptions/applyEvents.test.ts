@@ -5,7 +5,7 @@ import { applyEvents, type State, type StatusEvent } from '#src/subscriptions/ap
 import { statusEvent, timeAt } from '#test/helper/events/webhooks.ts';
 import { seed } from '#test/helper/values/random.ts';
 
-/** An event of a second, about a subscription or, with null, about none. */
+/** An event at this second, about this subscription, or about none with null. */
 const event = (
   status: SubscriptionStatus,
   second: number,

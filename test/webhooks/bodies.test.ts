@@ -147,7 +147,7 @@ t.test('bytes of bodies that are under way are limited for an address, and for t
   t.equal(await statusOf(100_000), 400);
 });
 
-// Bug: each byte of such a body was a Buffer, and 8 MB of them were 2 GB.
+// Bug: each byte of such a body was a Buffer, and 8 MB of them took 2 GB.
 t.test('hostile: a body that comes byte by byte counts as what it takes', async t => {
   const { app } = await buildReceiver(t);
   await app.listen({ port: 0, host: '127.0.0.1' });

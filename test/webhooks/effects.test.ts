@@ -52,7 +52,7 @@ t.test('an event is picked up at once', async t => {
   const { deliver, eventually } = await buildReceiver(t);
   const waits: number[] = [];
   for (const i of [0, 1, 2, 3, 4]) {
-    // Out of step with the polling interval.
+    // Gets out of step with the polling interval.
     await new Promise(resolve => setTimeout(resolve, 137));
     await deliver(paymentEvent({ id: `evt_${i}`, customer: `cus_${i}` }));
     const { createdAt, processedAt } = await eventually(`customer=cus_${i}`, 'processed');

@@ -47,7 +47,7 @@ t.test('an event that cannot be added to the queue is neither stored nor acknowl
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0);
 });
 
-/** The context of a service, and how many events each of its statements stores; the first ones wait for these gates. */
+/** A context, how many events each of its statements stores, and the gates for which the first statements wait. */
 function watchInserts({ writes }: Database, held = 0) {
   const sizes: number[] = [];
   const gates = Array.from({ length: held }, () => Promise.withResolvers<void>());

@@ -18,7 +18,7 @@ t.test('a real life of a subscription ends the same in order, in reverse and shu
   ] as const) {
     for (const event of order(lifeOf(customer))) {
       await deliver(event);
-      // One after the other, so that each is processed where it arrives.
+      // Waits for each event, so that they are processed in the order in which they arrive.
       await eventually(`event=${event.id}`, 'processed');
     }
     const { body } = await call('GET', `/api/subscriptions/${customer}`, 200);
@@ -75,7 +75,7 @@ t.test(
     for (const event of lifeOf('cus_1').reverse()) await deliver(event);
     await workThrough(inside(database));
     const audit = (await call('GET', '/api/audit?record=stripe:cus_1', 200)).body.data.toReversed();
-    // Two events of one time may change places: only what each of them changes is seen.
+    // Two events of the same time may change places, so only changes of the status are compared.
     const withoutRepeats = (states: string[]) => states.filter((state, n) => state !== states[n - 1]);
     t.same(
       withoutRepeats(audit.map(({ details }: { details: Record<string, string> }) => details.to)),
@@ -90,7 +90,7 @@ t.test('lives of several subscriptions, processed by several workers at once, en
   const { call, database, deliver, jobs } = await buildReceiver(t);
   await jobs.close();
   const customers = Array.from({ length: 8 }, (_, n) => `cus_${n}`);
-  // Each has a second subscription, which goes on.
+  // Each customer has a second subscription, which goes on.
   const other = (customer: string) => {
     const [created, , updated] = lifeOf(customer).map(event => structuredClone(event));
     for (const event of [created, updated]) if (event) Object.assign(event.data.object, { id: 'sub_other' });

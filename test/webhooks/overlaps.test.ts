@@ -32,7 +32,7 @@ async function openQueue(t: Test, customers: string[]) {
   return { database, context, take, waiting };
 }
 
-/** Payments whose handler writes into the audit log that it ran, then does this. */
+/** Handles payments: writes into the audit log that the handler ran, then calls `then`. */
 const counting = (then: (context: Context, customers: (string | null)[]) => Promise<void> = async () => {}) =>
   handling('payment_intent.succeeded', {
     effect: '',
@@ -52,7 +52,7 @@ const effectsOf = async ({ db }: Context) =>
 
 const retries = { most: 2, delay: 0 };
 const died = new Error('It died.');
-/** As another worker looks for a batch whose process died: twice, a second apart. */
+/** Looks for a batch whose process died as another worker does: twice, a second apart. */
 async function findDead(context: Context) {
   const look = () => giveUp(context, undefined, died, retries);
   return (await look()) ?? (await sleep(1000).then(look));
@@ -73,7 +73,7 @@ t.test('what a worker has taken, no other takes; what it does not process, nobod
 t.test('however long a living worker waits for a connection, nobody takes it for a dead one', async t => {
   const { database, context, waiting } = await openQueue(t, ['cus_1', 'cus_2']);
   const meanwhile: unknown[] = [];
-  /** Lets others look after the events were taken, as long as the worker waits for the answer. */
+  /** Lets others look for dead batches while the worker waits for the answer with the events. */
   const slowly: Connection['rows'] = async (text, params) => {
     const rows = await database.reads.rows(text, params);
     meanwhile.push(rows.length, await findDead(context));

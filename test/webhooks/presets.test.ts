@@ -98,7 +98,7 @@ t.test('each provider says which subscription an event is about, and what was ag
   const stripe = (id: string, type: string, object: object) =>
     deliver({ id, type, created: second++, data: { object } });
   const end = { current_period_end: 1766304600 };
-  // Stripe, before and since its API version 2025-03-31.
+  // Sends events of Stripe from before and since its API version 2025-03-31.
   for (const [n, period] of [end, { items: { data: [end] } }].entries()) {
     const customer = `cus_${n}`;
     const object = { id: 'sub_1', customer, status: 'active', cancel_at_period_end: true, ...period };
@@ -112,7 +112,7 @@ t.test('each provider says which subscription an event is about, and what was ag
   }
   await stripe('evt_other', 'invoice.payment_failed', { customer: 'cus_3' });
   t.match(await stored('evt_other', 'cus_3'), [{ id: null, status: 'past_due' }]);
-  // What is scheduled may be another change.
+  // A scheduled change need not be a cancellation.
   for (const [change, cancelAtPeriodEnd] of Object.entries({ cancel: true, pause: false })) {
     const raw = recorded.paddle.body
       .replaceAll(String(recorded.paddle.event.customer), `ctm_${change}`)
@@ -137,7 +137,7 @@ t.test(
         time: 'at',
         secrets: [secret],
       },
-      // As before there were presets: a name alone says nothing when a scheme is given.
+      // The name of a provider selects no preset when a scheme is given, as in settings from before there were presets.
       github: { scheme: 'sha256', secrets: [secret] },
     };
     const { call, eventually } = await buildReceiver(t, {
@@ -172,7 +172,7 @@ t.test('a time that cannot be right is no time', async t => {
     ['2025-11-21T08:10:11+01:00', '2025-11-21T07:10:11.000Z'],
     [0, null],
     [{}, null],
-    // bug: the conversion to text threw, and the event was refused with a 500
+    // Bug: the conversion to text threw, and the event was refused with a 500.
     [{ toString: 1 }, null],
     [[[{ toString: 1 }]], null],
     [[1763712611], null],
@@ -190,7 +190,7 @@ t.test('a time that cannot be right is no time', async t => {
 t.test('the command has a true event of every type that is handled', async t => {
   const { call, eventually } = await buildReceiver(t, { settings });
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
-  // What the last word of a type says is what its event says, if it is about a subscription.
+  // The last word of a type names the status in its event, if that is about a subscription.
   const said: [word: RegExp, status: string][] = [
     [/[._]paused$/, 'paused'],
     [/[._]past_due$/, 'past_due'],
@@ -205,7 +205,7 @@ t.test('the command has a true event of every type that is handled', async t => 
       const { body, headers } = sampleEvent(provider, { type, id: `evt_${type}`, customer });
       await call('POST', `/api/webhooks/${name}`, 200, { raw: body, headers });
       const query = new URLSearchParams({ customer });
-      // Another effect may find nothing to change.
+      // An event with another effect may find nothing to change.
       if (!effect.includes('subscription becomes')) {
         t.match(await eventually(`${query}`, 'processed', 'ignored'), { type }, customer);
         continue;
@@ -215,7 +215,7 @@ t.test('the command has a true event of every type that is handled', async t => 
       const { status } = (await call('GET', `/api/subscriptions/${encodeURIComponent(customer)}`, 200)).body;
       if (expected && (path || type.endsWith('.deleted'))) t.equal(status, expected, customer);
       if (!type.startsWith('customer.subscription.')) continue;
-      // Stripe: "The Event object", "The Subscription object".
+      // Stripe documents these members at "The Event object" and "The Subscription object".
       const { previous_attributes: previous, object } = JSON.parse(body.toString()).data;
       t.equal(object.status, status, customer);
       t.equal(previous !== undefined, type.endsWith('.updated'), customer);

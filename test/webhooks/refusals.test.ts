@@ -4,7 +4,7 @@ import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '#tes
 
 const event = paymentEvent();
 const raw = JSON.stringify(event);
-/** Indented, a body that is deeper grows with the square of its length. */
+/** A body that is too deep to be explained: indented, it grows with the square of its depth. */
 const deep = { ...event, deep: JSON.parse('['.repeat(40) + ']'.repeat(40)) };
 const seconds = () => Math.floor(Date.now() / 1000);
 const path = '/api/webhooks/stripe';

@@ -26,7 +26,7 @@ t.test('a handler that throws nine times and then succeeds takes effect once', a
   );
 });
 
-// The only one that waits for a real retry, after a second.
+// This is the only test that waits for a real retry, after a second.
 t.test('an event that always fails becomes dead, is counted, and can be replayed after a fix', async t => {
   let broken = true;
   const handle = async () => {
@@ -40,7 +40,7 @@ t.test('an event that always fails becomes dead, is counted, and can be replayed
   const dead = await eventually('status=dead', 'dead');
   t.match(dead, { attempts: 2, lastError: 'not fixed yet', processedAt: null });
   t.equal((await countsOf(metrics, 'webhook_attempts_failed_total')).get('{outcome="dead"}'), 1);
-  // Sent again by the provider, it is acknowledged but not retried.
+  // A dead event that the provider sends again is acknowledged, but not retried.
   await deliver(paymentEvent());
   t.equal((await call('GET', `/api/webhook-events/${dead.id}`, 200)).body.status, 'dead');
 

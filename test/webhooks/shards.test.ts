@@ -58,7 +58,7 @@ t.test(
   { skip },
   async t => {
     const { context, asked } = await openWatched(t);
-    /** Does the work of so many events. */
+    /** Does work for this many events, and checks that it asks no more shards. */
     async function step<T>(name: string, events: number, work: () => Promise<T>): Promise<T> {
       asked.length = 0;
       const result = await work();
@@ -78,7 +78,7 @@ t.test(
       await step('a repeated delivery', 1, () => receive(context, event));
     }
 
-    // Prepared statements get another plan after some executions.
+    // Repeats each step: prepared statements get another plan after some executions.
     for (const event of lifeOf('cus_1')) {
       await deliver(event);
       const failed = await take(context);

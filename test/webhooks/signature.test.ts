@@ -75,13 +75,13 @@ t.test(
       return Array.from({ length: count }, () => verify(accepting, headers, changed, time).reason);
     };
     const large = { text: 'x'.repeat(8192) };
-    // The tests before had theirs.
+    // Waits for the next second: the tests before may have used the explanations of this one.
     await sleep(1100);
     t.same(reasonsOf(large, 1), ['wrong_secret']);
     const reasons = reasonsOf({ id: 'evt_1' }, 12);
     t.same(reasons.slice(0, 9), Array(9).fill('changed_body'));
     t.same(reasons.slice(10), ['wrong_secret', 'wrong_secret']);
-    // The next second.
+    // Waits for the next second, which has its own explanations.
     await sleep(1100);
     t.same(reasonsOf({ id: 'evt_1' }, 1), ['changed_body']);
   },

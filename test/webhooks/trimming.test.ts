@@ -20,24 +20,24 @@ t.test('a locked event is trimmed within a minute, and the other tables meanwhil
   const log = pino({}, { write: (line: string) => void messages.push(JSON.parse(line).msg) });
   const { database, jobs, restart } = await buildReceiver(t, { log });
   await jobs.close();
-  // What the first start has said, which may have got no connection on a busy machine, is not the matter here.
+  // Forgets what the first start logged: on a busy machine it may have got no connection.
   messages.length = 0;
   for (const row of oldRows) await database.writes.rows(row, []);
   await database.writes.transaction(async db => {
     await orm(db).execute(sql`select from webhook_events for update`);
     restart();
     await until('the others are trimmed', () => messages.length === 2);
-    // Longer than a statement tries to get the lock.
+    // Waits for longer than a statement tries to get the lock.
     await sleep(3000);
   });
   t.same(messages.toSorted(), ['Trimmed 1 audit log entries.', 'Trimmed 1 idempotency keys.']);
-  // Bug: the next look came after an hour.
+  // Bug: the next attempt came after an hour.
   await until('it is trimmed', () => messages.includes('Trimmed 1 webhook events.'), 60);
   t.same(await select(database.reads, sql`select from webhook_events`), []);
 });
 
 t.test('old events are trimmed in batches, dead ones never', async t => {
-  // Later than in any other test: ids never go back within a process.
+  // The clock is later than in any other test: ids never go back within a process.
   let clock = new Date('2096-01-01T00:00:00Z');
   const handle = async (_context: unknown, { customer }: { customer: string | null }) => {
     if (customer === 'cus_dead') throw new Error('never');

@@ -4,7 +4,7 @@ import { Id, text } from '#schemas/parts/common.ts';
 import { contractOf, orNull } from '#schemas/parts/contract.ts';
 import { resourceOf } from '#src/records/resource.ts';
 
-/** The tree: burrows branch off from others. They belong to nobody. */
+/** A tree: burrows branch off from others. They belong to nobody. */
 export const burrowTable = pgTable(
   'burrows',
   { ...recordColumns(), label: textByCode().notNull(), parentId: uuid('parent_id') },

@@ -20,7 +20,7 @@ export const ofTests: Operations[] = [
   operationsOf(splinter),
 ];
 
-/** The application as tests run it: with these besides its own. */
+/** The application as tests run it: with these resources besides its own. */
 export const domain = compose({
   ...ours,
   resources: [...ours.resources, ...ofTests.map(each => offer(each))],

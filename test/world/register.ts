@@ -4,7 +4,7 @@ const [ours, world] = ['../../src/domain/index.ts', './index.ts'].map(
   path => new URL(path, import.meta.url).href,
 ) as [string, string];
 
-// Imported first, it gives a process of the service the resources of the tests, too.
+// Gives a process of the service that imports this first the resources of the tests, too.
 registerHooks({
   resolve(specifier, context, next) {
     const found = next(specifier, context);

@@ -18,7 +18,7 @@ import { contractOf, orDefault, orNull } from '#schemas/parts/contract.ts';
 import { resourceOf } from '#src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
-/** One with every type of member. Specimens belong to a burrow, and not to a person. */
+/** A resource with every type of member. Specimens belong to a burrow, and not to a person. */
 export const specimenTable = pgTable(
   'specimens',
   {

@@ -5,7 +5,7 @@ import { contractOf } from '#schemas/parts/contract.ts';
 import { resourceOf } from '#src/records/resource.ts';
 import { specimen, specimenTable } from './specimens.ts';
 
-/** One whose parent cascades: splinters always go with their specimen. */
+/** A resource whose parent cascades: splinters are always deleted with their specimen. */
 export const splinterTable = pgTable(
   'splinters',
   { ...recordColumns(), length: integer().notNull(), specimenId: uuid('specimen_id').notNull() },

@@ -5,7 +5,7 @@ import type { Connection } from '#src/database/connection.ts';
 import { openPostgres } from '#src/database/postgres/postgres.ts';
 import { ofTests } from './index.ts';
 
-/** Makes the tables of this folder in a database that is migrated, as a migration would. */
+/** Makes the tables of this folder in a migrated database, as a migration would. */
 export async function makeTables(db: Connection): Promise<void> {
   const resources = ofTests.map(({ resource }) => resource);
   const tables = Object.fromEntries(resources.map(({ table }) => [getTableName(table), table]));

@@ -7,7 +7,7 @@ import { user } from '#src/domain/users.ts';
 import { resourceOf } from '#src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
-/** The join: who tends which burrow, once each. It is the person's, and everybody may read it. */
+/** A join: a user tends a burrow at most once. A tending belongs to the user, and everybody may read it. */
 export const tendingTable = pgTable(
   'tendings',
   { ...recordColumns(), burrowId: uuid('burrow_id').notNull(), userId: uuid('user_id').notNull() },

@@ -6,7 +6,7 @@ import { contractOf } from '#schemas/parts/contract.ts';
 import { user } from '#src/domain/users.ts';
 import { resourceOf } from '#src/records/resource.ts';
 
-/** The private one: only the user who keeps a whisper reads it. */
+/** A private resource: the user who keeps a whisper may read it, and no other user may. */
 export const whisperTable = pgTable(
   'whispers',
   { ...recordColumns(), words: textByCode().notNull(), keeperId: uuid('keeper_id').notNull() },

@@ -13,7 +13,7 @@ import {
 } from '#drizzle/orm.ts';
 import type { AuditEntry } from '#schemas/service/audit.ts';
 
-/** The members of a record by which its changes are chosen. */
+/** The members of a record by which followers choose its changes. */
 export type Side = Record<string, unknown>;
 
 const transactionNumber = customType<{ data: string }>({ dataType: () => 'xid8' });

@@ -1,15 +1,15 @@
 import { instant, textByCode } from '#drizzle/columns.ts';
 import { index, integer, pgTable } from '#drizzle/orm.ts';
 
-/** The requests that came with a key, and what they were answered. */
+/** The requests that came with an Idempotency-Key, and their answers. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    // Of the caller and the key, which may be long.
+    // A hash of the caller and the key, which may be long.
     hash: textByCode().primaryKey(),
     fingerprint: textByCode().notNull(),
     createdAt: instant('created_at').notNull(),
-    // The answer, from the end of the transaction that inserts the row.
+    // The answer, written at the end of the transaction that inserts the row.
     status: integer().notNull().default(0),
     location: textByCode(),
     body: textByCode().notNull().default(''),

@@ -1,6 +1,6 @@
 import { fetchWithKey } from './key.js';
 
-/** An error in words for people. `status` is 0 when there was no response. */
+/** An error in words for people. `status` is 0 when the service did not respond. */
 const failure = (message, status = 0) => Object.assign(new Error(message), { status });
 
 /**
@@ -22,7 +22,7 @@ export async function call(method, path, { query = {}, body, signal } = {}) {
 
 async function read(response) {
   const { ok, status, headers } = response;
-  // A balancer in between answers with a page of its own.
+  // A balancer in between may answer with a page of its own.
   const answer = await response.json().catch(() => undefined);
   if (ok && (status === 204 || answer)) return answer;
   if (ok) throw failure('The answer is not from the service.');
@@ -34,12 +34,12 @@ async function read(response) {
   throw failure(message + wrong + reference, status);
 }
 
-/** Seconds. */
+/** Seconds until the work runs again. */
 const [usual, afterFailure] = [3, 10];
 
 /**
- * Runs work now and every few seconds, until the signal ends it. It rests while the page is hidden. The element `said`
- * gets an error in words; work that succeeds takes it away.
+ * Runs work now and every few seconds, until the signal or a lasting error ends it. It rests while the page is hidden.
+ * The element `said` gets an error in words; work that succeeds takes it away.
  */
 export async function poll(work, signal, said) {
   while (!signal.aborted) {

@@ -29,7 +29,7 @@ export const audit = {
 
 const views = { event: 'events', user: 'users', identity: 'users', key: 'keys', subscription: 'customers' };
 
-/** The id of the record, which opens it if there is a view for it. */
+/** The id of the record, as a link that opens it if there is a view for it. */
 function linkToRecord({ action, recordId }) {
   const view = views[action.split('.')[0]];
   return view ? linkTo(view, recordId) : recordId;

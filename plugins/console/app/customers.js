@@ -36,7 +36,7 @@ export const customers = {
   },
 };
 
-/** By `<provider>:<customer>`, or by a customer of one provider. */
+/** Reads a customer by `<provider>:<customer>`, or by `<customer>` alone if they have one provider. */
 async function read(id, signal) {
   const colon = id.indexOf(':');
   const query = colon < 0 ? {} : { provider: id.slice(0, colon) };

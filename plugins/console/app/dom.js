@@ -23,13 +23,13 @@ export const viewAddress = (view, query = {}) => `#${view}?${new URLSearchParams
 
 export const link = (view, query, text) => h('a', { href: viewAddress(view, query) }, text);
 
-/** A link that opens a record over its list; over the list as it is, if that is shown. */
+/** A link that opens a record over its list, with the filters of the list if that is shown now. */
 export function linkTo(view, open, text = open) {
   const now = addressNow();
   return link(view, { ...(now.view === view && now.query), open }, text);
 }
 
-/** As the log and the API have it, so that it can be sought there; the reader's own time is in the title. */
+/** A time as the log and the API have it, so that it can be searched for there; its title has the reader's own time. */
 export function time(instant) {
   if (!instant) return '–';
   const members = { dateTime: instant, title: new Date(instant).toLocaleString() };
@@ -39,7 +39,7 @@ export function time(instant) {
 /** The state of an event or a subscription: in words, and in a colour. */
 export const badge = status => h('span', { class: `badge ${status}` }, status.replaceAll('_', ' '));
 
-/** Without TLS, browsers let only pages of this machine write to the clipboard. */
+/** A button that copies a text. A page without TLS has no clipboard, unless it comes from this machine. */
 export function copyButton(text, what) {
   const copy = async () => {
     await navigator.clipboard.writeText(text);
@@ -102,8 +102,8 @@ export const filledIn = form =>
 
 const notice = h('p', { id: 'notice', role: 'status' });
 /**
- * Says what happened, to the eye and to a screen reader: in the dialog that is open, because nothing else can be read
- * then.
+ * Says what happened, to the eye and to a screen reader. The notice is in the dialog that is open, because nothing
+ * outside of it can be read then.
  */
 export function notify(text) {
   ([...document.querySelectorAll('dialog')].at(-1) ?? document.body).append(notice);
@@ -111,8 +111,8 @@ export function notify(text) {
 }
 
 /**
- * Handles an event by work that takes a while. Until it ends, further events do nothing: a double click is one click. A
- * failure is said, unless the reader has left the view.
+ * Makes a handler of events from work that takes a while. Until the work ends, further events do nothing: a double
+ * click is one click. A failure is shown, unless the reader has left the view.
  */
 export function attempt(work) {
   let isRunning = false;

@@ -2,7 +2,7 @@ import { call } from './api.js';
 import { attempt, badge, copyable, copyButton, facts, h, linkTo, notify, table, time } from './dom.js';
 
 const statuses = ['', 'received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'];
-/** What can be done with an event, and with all that match. */
+/** What can be done with an event, and with all events that match the filters. */
 const actions = {
   Replay: {
     from: ['failed', 'dead', 'ignored', 'dismissed'],
@@ -55,7 +55,7 @@ export const events = {
 const customerLink = ({ provider, customer }) =>
   customer && linkTo('customers', `${provider}:${customer}`, customer);
 
-/** Why it had no effect, or why it failed; the error of an earlier round of attempts is no reason. */
+/** Why an event had no effect, or why it failed. The error of an earlier round of attempts is no reason. */
 function why({ status, reason, lastError, attempts }) {
   return reason ?? (status === 'processed' || attempts === 0 ? '' : (lastError ?? ''));
 }
@@ -90,7 +90,7 @@ const failureColumns = {
   Error: ({ error }) => error,
 };
 
-/** With line breaks if that changes no value: numbers beyond 2^53 would be rounded. */
+/** Adds line breaks to JSON, unless that changes a value: numbers beyond 2^53 would be rounded. */
 function pretty(body) {
   try {
     const value = JSON.parse(body);
@@ -113,7 +113,7 @@ function buttonForAll(name, query) {
 
 const countEvents = number => (number === 1 ? '1 event' : `${number.toLocaleString()} events`);
 
-/** Says how many there are before it does anything. */
+/** Says how many events there are, and asks, before it does anything. */
 async function actOnAll(name, query) {
   const { done, means } = actions[name];
   const send = body => call('POST', `/api/webhook-events/${name.toLowerCase()}`, { body });

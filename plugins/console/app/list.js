@@ -3,12 +3,12 @@ import { attempt, fields, filledIn, h, row, table, viewAddress } from './dom.js'
 
 /** Records in one request. */
 const limit = 50;
-/** Pixels. Further down, new records would move what one reads. */
+/** Pixels from the top of the page. Further down, new records would move what is being read. */
 const nearTop = 200;
 
 /**
- * A list with its filters. At its top it follows its first page by itself. Who reads further down, or has loaded older
- * records, is not disturbed: known records are shown as they are now, and a button offers the latest.
+ * Shows a list with its filters. At the top of the page, new records appear by themselves. Readers further down, or
+ * with older records loaded, are not disturbed: the records they see are updated, and a button offers the latest.
  */
 export function showList(element, { path, order, title, filters, columns, extra, idOf }, query, signal) {
   const name = title.toLowerCase();
@@ -50,7 +50,7 @@ export function showList(element, { path, order, title, filters, columns, extra,
   async function loadOlder() {
     const after = next;
     const { data, meta } = await read(after);
-    // The list has begun again, and these records are not what comes next.
+    // The list has begun again meanwhile: these records are not the next ones.
     if (after !== next) return;
     records = [...records, ...data];
     next = meta.next;
@@ -67,7 +67,7 @@ export function showList(element, { path, order, title, filters, columns, extra,
   poll(refresh, signal, said);
 }
 
-/** On a phone the filters are folded, so that the list begins on the first screen. */
+/** The form with the filters. It is folded on a phone, so that the list begins on the first screen. */
 function filterForm(title, filters, query) {
   const onsubmit = event => {
     event.preventDefault();

@@ -37,12 +37,12 @@ function showView(name, query) {
     link.ariaCurrent = link.getAttribute('href') === `#${name}` ? 'page' : null;
   notify('');
   byId('view').replaceChildren();
-  // Not on the first call: the page begins at its top.
+  // A view gets the focus, except the first: the page begins at its top.
   if (shown !== undefined) byId('view').focus();
   showList(byId('view'), views[name], query, leave.signal);
 }
 
-/** The numbers of the queue. */
+/** Shows the numbers of the queue. */
 async function showBacklog() {
   const { counts, oldestWaitingSeconds: oldest } = await call('GET', '/api/webhook-backlog');
   for (const [status, count] of Object.entries(counts)) {
@@ -56,5 +56,5 @@ async function showBacklog() {
 byId('forget').onclick = () => location.reload();
 addEventListener('hashchange', show);
 show();
-// When the service is away, the view says so.
+// Errors go nowhere: when the service is away, the view says so.
 poll(showBacklog, new AbortController().signal, {});

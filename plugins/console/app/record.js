@@ -2,7 +2,7 @@ import { poll } from './api.js';
 import { addressNow, attempt, h, notify, viewAddress } from './dom.js';
 
 /**
- * Opens a record over its list, and keeps it up to date. `actions` has what can be done with it, by names for
+ * Opens a record over its list, and keeps it up to date. `actions` has what can be done with it, by the names of the
  * buttons.
  */
 export function openRecord(id, { read, titleOf, describe, actions = {} }) {
@@ -15,7 +15,7 @@ export function openRecord(id, { read, titleOf, describe, actions = {} }) {
     const onclick = attempt(async () => {
       await act(shown);
       await refresh();
-      // The button may have gone.
+      // The button that had the focus may be hidden now.
       close.focus();
     });
     return h('button', { type: 'button', hidden: true, onclick }, name);

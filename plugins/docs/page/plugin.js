@@ -10,7 +10,7 @@ export const plugin = ({ React, specSelectors }) => {
       { className: 'sample' },
       h('h4', {}, label),
       h('pre', { tabIndex: 0 }, text),
-      // Without TLS, browsers let only pages of this machine write to the clipboard.
+      // A page without TLS has no clipboard, unless it comes from this machine.
       navigator.clipboard &&
         h('button', { type: 'button', onClick: copy, 'aria-label': `Copy ${label}` }, 'Copy'),
     );
@@ -42,7 +42,7 @@ export const plugin = ({ React, specSelectors }) => {
     );
   };
 
-  /** Each answer has about seven. */
+  /** Folds the headers: each response has about seven. */
   const foldHeaders = Headers => props =>
     h(
       'details',
@@ -61,7 +61,7 @@ export const plugin = ({ React, specSelectors }) => {
       responses: withMore,
       headers: foldHeaders,
       auths: sayWhereKeyIs,
-      // It would be a link within a button.
+      // The text replaces the link, which would be within a button.
       DeepLink:
         () =>
         ({ text }) =>
@@ -70,16 +70,16 @@ export const plugin = ({ React, specSelectors }) => {
   };
 };
 
-/** Of the errors, only conflicts differ from operation to operation. */
+/** Errors are folded, except conflicts, which differ from operation to operation. */
 const isFolded = code => Number(code) >= 400 && code !== '409';
 
-/** Swagger UI shows a response when it has ended, and until then cannot be stopped. */
+/** Whether a response ends. Swagger UI shows it only then, and cannot be stopped before. */
 const hasEnd = (state, path, method) => {
   const types = state.getIn(['json', 'paths', path, method, 'responses', '200', 'content']);
   return !types?.every((_, type) => type === 'text/event-stream');
 };
 
-/** By method, path, summary or tag: Swagger UI filters only by path and tag. */
+/** Filters by method, path, summary or tag: Swagger UI itself filters only by path and tag. */
 const filterOperations = (tags, phrase) => {
   const sought = phrase.toLowerCase();
   const matches = (tag, operation) =>

@@ -18,13 +18,13 @@ import { sha256, type TrustedDocuments } from './trusted.ts';
 
 /** What an operation is known to take before it runs. */
 export interface Estimate {
-  /** How many requests it counts as: at least those that REST would need, one for each root field. */
+  /** How many requests it counts as: at least one for each root field, as many as REST would need. */
   price: number;
   /** How many records, counts and lookups it could take. */
   most: number;
-  /** How many fields it has at its root, wherever fragments are spread. */
+  /** How many fields it has at its root, including those in fragments. */
   roots: number;
-  /** The paths of the members that each field selects of a record, by its path. */
+  /** The paths of the members that a field selects of each record, by the path of the field. */
   leaves: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
@@ -33,18 +33,18 @@ export interface Operation {
   readonly document: DocumentNode;
   readonly definition: OperationDefinitionNode;
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
-  /** Set when it does not depend on variables. */
+  /** Kept if no variable can change it. */
   estimate?: Estimate;
   validationErrors?: readonly GraphQLError[];
 }
 
-/** Characters of all that are kept: parsed, a document can take 200 bytes for each. */
+/** The most characters of all kept documents: a parsed document can take 200 bytes for each. */
 export const keptCharacters = 400_000;
 const maxCharacters = 50_000;
 
 /**
- * Returns the function that reads an operation. Documents are kept by their SHA-256: so a client can send only that for
- * one that is known (automatic persisted queries), and an operator can say which ones run.
+ * Returns the function that reads an operation. Documents are kept by their SHA-256: a client can send the hash of a
+ * known document instead of its text (automatic persisted queries), and an operator can say which documents run.
  */
 export function makeReader(maxTokens: number, metrics: Metrics, trusted?: TrustedDocuments) {
   const kept = new Map<string, { length: number; operations: Operation[] }>();
@@ -63,7 +63,7 @@ export function makeReader(maxTokens: number, metrics: Metrics, trusted?: Truste
       if (text === undefined) throw query === undefined ? unknownHash() : untrusted();
       known = { length: text.length, operations: parseOperations(text, maxTokens) };
     }
-    // Again at each use: the least recently used document goes first.
+    // Sets a document anew at each use, so that the least recently used one goes first.
     setBoundedText(kept, hash, known, keptCharacters);
     return selectOperation(known.operations, operationName || undefined);
   };
@@ -81,7 +81,7 @@ function namedHash({ extensions }: GraphQLRequest): string | undefined {
 const unknownHash = () => refuse('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
 const untrusted = () => new AppError('forbidden', 'This service runs trusted documents only.');
 
-/** Length and tokens are limited before anything else. */
+/** Limits the length and the tokens before anything else. */
 function parseOperations(text: string, maxTokens: number): Operation[] {
   const { length } = text;
   if (length > maxCharacters)
@@ -97,7 +97,7 @@ function parseOperations(text: string, maxTokens: number): Operation[] {
   return operations.map(definition => ({ document, definition, fragments }));
 }
 
-/** The validation of the graphql library fails when a directive leaves a subscription without a field. */
+/** Protects the graphql library's validation, which throws if a directive leaves a subscription without a field. */
 function checkRoot({ operation, selectionSet: { selections } }: OperationDefinitionNode): void {
   const [field] = selections;
   const isOne = selections.length === 1 && field?.kind === Kind.FIELD && !field.directives?.length;
@@ -114,10 +114,10 @@ function parseDocument(text: string, maxTokens: number): DocumentNode {
     unlinkTokens(document);
     return document;
   } catch (error) {
-    // Otherwise a RangeError: the parser ran out of stack.
+    // Any other error is a RangeError: the parser ran out of stack.
     const problem =
       error instanceof GraphQLError ? error : new GraphQLError('The document is nested too deeply.');
-    // The parser stops there, and says so only in words.
+    // The parser stops at the limit of tokens, and only its message says so.
     if (problem.message.startsWith('Syntax Error: Document contains more that'))
       throw new DocumentError([limitError('TOKEN_LIMIT_EXCEEDED', 'tokens', maxTokens + 1, maxTokens)]);
     throw new DocumentError(withCode('GRAPHQL_PARSE_FAILED', [problem]));
@@ -138,7 +138,7 @@ function selectOperation(operations: Operation[], name: string | undefined): Ope
   const [operation, another] = operations.filter(
     ({ definition }) => name === undefined || definition.name?.value === name,
   );
-  // Two of one name are refused by the validation.
+  // The validation refuses two operations of one name.
   if (operation && (name !== undefined || !another)) return operation;
   const message = `Select an operation with operationName. Operations in the document: ${operations.length}.`;
   throw refuse('BAD_REQUEST', message);

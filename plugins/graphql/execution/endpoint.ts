@@ -58,13 +58,13 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const variables = body.variables ?? {};
     checkVariables(variables);
     const estimate = checkQueryLimits({ schema, operation, variables, maximums });
-    // Of a subscription, each result is charged for.
+    // A subscription is charged for each of its results instead.
     if (kind !== OperationTypeNode.SUBSCRIPTION && estimate.price > 1)
       await charge(request, estimate.price - 1);
     return { operation, kind, variables, estimate };
   }
 
-  /** What hands over the results of a subscription, as they come; nothing at times, when there is none. */
+  /** Results of a subscription as they come, in functions that hand them over; `undefined` while there is none. */
   async function* subscriptionResults<T>(
     request: FastifyRequest,
     { operation, variables, estimate }: Admitted,
@@ -84,7 +84,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         const payer: Payer = {
           ...payerOf(request, deadline),
           hasLeft: () => follower.signal.aborted,
-          // The result that reaches the limit is the last one, and complete.
+          // The result that reaches the rate limit is complete, and the last one.
           charge: points => {
             charged += points;
             return charge(request, points, { refuse: false });
@@ -101,7 +101,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     }
   }
 
-  /** The result of a query or a mutation. A mutation takes its place after its write. */
+  /** The result of a query or a mutation. A mutation without an `Idempotency-Key` writes before it takes a place. */
   async function singleResult(
     request: FastifyRequest,
     admitted: Admitted,
@@ -117,7 +117,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const keyed = readKey(request);
     if (keyed && estimate.roots !== 1)
       throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
-    // A transaction that waits for a place would hold a connection that others write on.
+    // The place comes first: a transaction that waits for one would hold a connection that others write on.
     if (keyed) return inPlace(request, estimate, budget, () => runOnce(reply, context, keyed, runIn));
     const { below, end } = laterIn(request, estimate, budget);
     return runIn(context, below).finally(end);
@@ -134,13 +134,13 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   return { schema, admit, subscriptionResults, answer, fromQuery, sendFailure };
 }
 
-/** What ran, and the body of its answer, which may be that of an earlier one. */
+/** The outcome, and the body of the answer, which may be that of an earlier request. */
 type Ran = Outcome & { sent: string };
 
-/** Bytes. A response that is kept must not fill the disk. */
+/** Bytes of a response that is kept: longer ones could fill the disk. */
 const longestKept = 16 * 1024;
 
-/** Thrown, because the transaction of a mutation that failed must end without a change, and may be tried again. */
+/** Thrown when a mutation has failed, so that its transaction ends without a change and may be tried again. */
 class Failed extends Error {}
 
 /** Runs a mutation unless it ran before. */
@@ -174,7 +174,7 @@ const tooLong = () =>
     'The mutation of this Idempotency-Key took effect. Its answer was too long to be kept: read the records instead.',
   );
 
-/** A field that fails is null. */
+/** Whether a mutation has failed: its field is null. */
 const hasFailed = ({ data }: Outcome) => data === null || Object.values(data as object).includes(null);
 
 const maxValues = 1000;

@@ -32,7 +32,7 @@ import { openInside, type Run } from './inside.ts';
 
 type Variables = Record<string, unknown>;
 
-/** Mercurius in an application of its own without routes: because the service's accepts no plugin once it is ready. */
+/** Runs Mercurius in an application without routes: that of the service accepts no plugin once it is ready. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[], feed: Feed) {
   const app = fastify();
   const schema = makeSchema(parts);
@@ -45,12 +45,12 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     schema,
     resolvers: makeResolvers(parts),
     routes: false,
-    // Never set `jit`: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
-    // Validated documents; it keeps up to twice as many, and as many that are not valid.
+    // `jit` must stay off: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
+    // The number of validated documents. The cache keeps up to twice as many, and as many invalid ones.
     cache: 64,
     validationRules: rules,
     graphql: { validateOptions: options },
-    // The default one logs the mistakes of callers and sets the status.
+    // The default formatter logs the mistakes of callers and sets the status.
     errorFormatter: response => ({ statusCode: 200, response }),
   });
   await app.ready();
@@ -61,7 +61,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     const { budget } = context;
     const { inside, warnings, ended } = openInside(how, maxList);
     const { data, errors = [] } = await Promise.race([work(inside), ended]);
-    // In a fixed order, because fields end in the order in which the database answers.
+    // Sorts the warnings, because fields end in the order in which the database answers.
     warnings.sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1));
     const outcome = { data, errors: [...new Set([...errors, ...warnings])] };
     await budget.ownTurn(context);
@@ -93,7 +93,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
       try {
         return await app.graphql(operation.document, { ...inside }, variables, name?.value);
       } catch (error) {
-        // One error for both.
+        // Mercurius has this error for a document and for variables; `validated` throws the precise one.
         if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION') validated(operation, variables);
         throw error;
       }
@@ -102,13 +102,13 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   };
 
   /**
-   * What makes the results of a subscription: one for each change, and nothing at times when there is none. Mercurius
+   * Yields for each change the function that makes its result, and `undefined` at times while there are none. Mercurius
    * has subscriptions too, on a publisher that forgets what a client missed.
    */
   async function* subscribe(operation: Operation, variables: Variables, follower: Follower) {
     const { document, definition } = operation;
     const values = validated(operation, variables);
-    // The reader lets no other selection pass.
+    // `makeReader` returns a function that refuses any other selection.
     const [node] = definition.selectionSet.selections as readonly [FieldNode];
     const name = node.name.value;
     const field = schema.getSubscriptionType()?.getFields()[name] as GraphQLField<unknown, unknown>;
@@ -129,8 +129,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
 }
 
 /**
- * Whether the parent of a record is not there. The record was read with its page, and is null in the result, as it is for
- * those who read it now: it is gone with its parent.
+ * Whether the parent of a changed record was not found. The record was read with its page and is gone with its parent
+ * since: it is null in the result, as it is for those who read it now.
  */
 const isGone = ({ path, originalError }: GraphQLError) =>
   path?.length === 3 && explain(originalError).code === 'not_found';

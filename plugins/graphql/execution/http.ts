@@ -31,7 +31,7 @@ function objectIn(name: string, json: string | undefined): Record<string, unknow
     if (value === null || (typeof value === 'object' && !Array.isArray(value)))
       return value as Record<string, unknown> | null;
   } catch {
-    // Not JSON at all: the same error.
+    // A text that is no JSON gets the same error.
   }
   throw invalid([{ in: 'query', path: `/${name}`, message: 'must be a JSON object' }]);
 }
@@ -41,7 +41,7 @@ export interface Outcome {
   errors?: readonly GraphQLError[] | undefined;
 }
 
-/** The result as the caller sees it, without internal errors. */
+/** The result as the caller sees it, without the causes of internal errors. */
 export const shownTo = (request: FastifyRequest, { data, errors = [] }: Outcome) => ({
   ...(data !== undefined && { data }),
   ...(errors.length > 0 && { errors: publicErrors(errors, request) }),
@@ -64,7 +64,7 @@ function sendBody(reply: FastifyReply, body: string, status = 200): FastifyReply
     : reply.type(`${mediaTypeFor(accept)}; charset=utf-8`).send(body);
 }
 
-/** A result, or the body of an earlier one. Clients wait as long as the first error that is temporary says. */
+/** Sends a result, or the body of an earlier one. `Retry-After` is that of the first error that has one. */
 export function sendResult(reply: FastifyReply, { errors = [], sent }: Outcome & { sent: string }) {
   const headers = errors.map(({ originalError }) => originalError && errorHeadersOf(explain(originalError)));
   const seconds = headers.find(each => each?.['retry-after'])?.['retry-after'];
@@ -72,7 +72,7 @@ export function sendResult(reply: FastifyReply, { errors = [], sent }: Outcome &
   return sendBody(reply, sent);
 }
 
-/** Every failure in the shape of GraphQL, including those of the framework and of the rate limits. */
+/** Sends any failure in the shape of GraphQL, including those of the framework and of the rate limits. */
 export function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   // Clients of the older media type expect 200 for every well-formed request, and read the errors.
   const usual = mediaTypeFor(request.headers.accept) === modern ? 400 : 200;
@@ -87,8 +87,8 @@ export const refusalsIn = (error: unknown): readonly GraphQLError[] =>
   error instanceof DocumentError ? error.errors : [new GraphQLError('', { originalError: error as Error })];
 
 /**
- * The bodies of the results of a subscription as server-sent events. What is aborted or beyond the rate limit ends
- * without `complete`: the client comes back, and learns why if it may not.
+ * Sends the results of a subscription as server-sent events. A stream that is aborted or reaches the rate limit ends
+ * without `complete`: the client comes back, and is then told if it may not.
  */
 export function sendResults(
   reply: FastifyReply,
@@ -110,7 +110,7 @@ export function sendResults(
         yield `${retryIn(Number(details.retryAfter) * 1000)}\n`;
         return;
       }
-      // Clients try these again.
+      // Clients try again after these: they are thrown, so that the stream has no `complete`.
       if (!(error instanceof DocumentError) && statusByCode[explain(error).code] >= 429) throw error;
       yield nextEvent(outcomeBody({ errors: refusalsIn(error) }, request));
     }

@@ -23,7 +23,7 @@ export interface Run<T> {
   toSent: (outcome: Outcome) => T;
 }
 
-/** What the resolvers of an operation share, the warnings that they leave, and the result of a query that ends at once. */
+/** What the resolvers of an operation share, their warnings, and the result of a query that its budget ends early. */
 export function openInside({ context, estimate, below }: Run<unknown>, maxList: number) {
   const { budget } = context;
   const warnings: GraphQLError[] = [];
@@ -39,7 +39,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
     perField: new Map(),
     fail: async (thrown, { fieldNodes, path, operation }) => {
       const error = budget.refusal ?? thrown;
-      // One error for all parents of a field: each of tens of thousands takes its time.
+      // Makes one error for all parents of a field: tens of thousands of errors would take long.
       const known = keptIn(
         keptIn(failed, error, () => new Map<unknown, GraphQLError>()),
         fieldNodes,
@@ -56,7 +56,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
 }
 
 type Path = GraphQLResolveInfo['path'];
-/** The path of a field without the places in lists, as `checkQueryLimits` names it. */
+/** The path of a field without the indexes of lists, as `checkQueryLimits` writes it. */
 function dottedName({ key, prev }: Path): string {
   if (!prev) return String(key);
   return typeof key === 'number' ? dottedName(prev) : `${dottedName(prev)},${key}`;

@@ -8,14 +8,14 @@ import { Shares } from '#src/core/shares.ts';
 
 /** How many records, counts and lookups an operation may take without a place. */
 const mostWithoutPlace = 2000;
-/** For an account, and in a process. */
+/** How many places an account has, and how many a process. */
 const [ownPlaces, allPlaces] = [2, 8];
 
-/** The places of the operations that could take much. */
+/** The places. Each operation that could take much needs one. */
 export function openPlaces() {
   const places = new Shares(ownPlaces, allPlaces);
 
-  /** Works when there is a place, with the connection for what is dear, if the operation could take much. */
+  /** Does the work. An operation that could take much waits for a place, and gets the connection for dear reads. */
   function inPlace<T>(
     request: FastifyRequest,
     { most }: Estimate,
@@ -25,13 +25,13 @@ export function openPlaces() {
     if (most <= mostWithoutPlace) return work(readContext(request));
     return places.inTurn(request.caller.account.name, budget.payer.deadline, async () => {
       budget.check();
-      // Those that came before may have used up the limit.
+      // Operations that ran meanwhile may have used up the rate limit.
       await budget.charge(0);
       return work(dearContext(request));
     });
   }
 
-  /** A place that is taken when its context is first asked for; none if the operation takes little. */
+  /** A place that is taken when `below` is first called, until `end`; none if the operation takes little. */
   function laterIn(request: FastifyRequest, estimate: Estimate, budget: Budget) {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     if (estimate.most <= mostWithoutPlace) return { end };

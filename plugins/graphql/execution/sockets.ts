@@ -11,13 +11,13 @@ import { explain } from '#src/database/databaseErrors.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Outcome, refusalsIn, shownTo } from './http.ts';
 
-/** Milliseconds. */
+/** Both in milliseconds. */
 const pingEvery = 15_000;
 const leaveWithin = 1000;
-/** The answer to a ping may be behind megabytes that a slow client has not read. */
+/** How many pings may be unanswered: they may be behind megabytes that a slow client has not read. */
 const mostPings = 4;
 
-/** Messages at once with `connection_init`: a client that comes back has 100 subscriptions. And how many in a second. */
+/** Messages at once, as a client that comes back sends `connection_init` and 100 subscriptions; messages per second. */
 const [mostMessages, messagesEachSecond] = [111, 20];
 const mostRefusals = 2;
 
@@ -31,7 +31,7 @@ interface ClientSocket {
   refusals: number;
   messages: Allowance;
 }
-/** How much more a client may send, and since when that grows: of messages, once `connection_init` is there. */
+/** How much a client may still send, and since when that grows: messages from `connection_init` on, pongs at once. */
 interface Allowance {
   left: number;
   since?: number;
@@ -63,15 +63,15 @@ export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
     },
     execute: resultsIn,
     subscribe: resultsIn,
-    // As it is: its errors are as the client sees them.
+    // The result stays as it is: `shownTo` has made it what the client may see.
     onNext: (_context, _id, _payload, _args, result) => result as FormattedExecutionResult,
     onError: ({ extra }, _id, _payload, thrown) => {
-      // Nothing is wrong when a client leaves.
+      // A client that has left gets no errors, and nothing is logged.
       if (extra.socket.readyState !== extra.socket.OPEN) return [];
       const errors = thrown.flatMap(error => (error.originalError ? refusalsIn(error.originalError) : error));
       const codes = errors.map(({ originalError }) => explain(originalError).code);
       if (codes.includes('rate_limited')) extra.refusals++;
-      // The client comes back, as it does after a 503.
+      // Makes the client come back, as it does after a 503.
       if (codes.includes('unavailable') || extra.refusals >= mostRefusals)
         end(extra.socket, later, 'Try again later');
       return publicErrors(errors, extra.request);
@@ -80,10 +80,10 @@ export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
 
   return (socket: WebSocket, request: FastifyRequest): void => {
     request.record(101);
-    // One for each subscription.
+    // Each subscription adds a listener; Node would warn about more than 10.
     socket.setMaxListeners(0);
     const connection = { socket, request, refusals: 0, messages: { left: 1 } };
-    // The library stops those that send pings: it would have to answer them.
+    // The package `ws` limits pings, because it answers them, but no pongs.
     const pongs = allowance();
     socket.on('pong', () => mayGoOn(pongs) || end(socket, tooMany, 'Too many pongs'));
     const closed = server.opened(serverSocket(connection), connection);
@@ -95,20 +95,20 @@ export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
   };
 }
 
-/** What the library needs of a socket. */
+/** A socket as graphql-ws needs it. */
 function serverSocket(connection: ClientSocket): ServerSocket {
   const { socket, request } = connection;
   return {
     protocol: socket.protocol,
     close: (code, reason) => end(socket, code, reason),
-    // Settles when the message has left: so nothing is made for a client that does not read.
+    // Settles when the message has left, so that no result is made for a client that does not read.
     send: text =>
       new Promise((resolve, reject) => socket.send(text, error => (error ? reject(error) : resolve()))),
     onMessage: receive =>
       socket.on('message', data => {
-        // What came with the message that ended it.
+        // Ignores messages that came together with the one that ended the socket.
         if (socket.readyState !== socket.OPEN) return;
-        // It asks and asks, and does not read.
+        // The client sends messages, but does not read the answers.
         if (socket.bufferedAmount > mostUnsent) return socket.terminate();
         receive(String(data)).catch(error => {
           request.log.debug({ err: error }, 'A message of a WebSocket failed.');
@@ -128,7 +128,7 @@ function mayGoOn(allowed: Allowance): boolean {
   return allowed.left >= 0;
 }
 
-/** Closes a socket and reads no further. What was read may ask for it a thousand times. */
+/** Closes a socket and reads no further. Messages that were read before may call this a thousand times. */
 function end(socket: WebSocket, code?: number, reason?: string): void {
   if (socket.readyState !== socket.OPEN) return;
   socket.close(code, reason);
@@ -136,7 +136,7 @@ function end(socket: WebSocket, code?: number, reason?: string): void {
   setTimeout(() => socket.terminate(), leaveWithin).unref();
 }
 
-/** Ends a socket whose client answers no more; returns what stops it. */
+/** Sends pings, and ends a socket whose client does not answer; returns what stops them. */
 function sendPings(socket: WebSocket): () => void {
   let unanswered = 0;
   socket.on('pong', () => {
@@ -167,7 +167,7 @@ async function admitConnection(connection: ClientSocket, authorization: unknown)
   }
 }
 
-/** A stream that ends with the socket, and the socket with it when the caller's right or the service ends. */
+/** Opens a stream that ends with the socket, and that ends the socket when the caller's right or the service ends. */
 function openStream({ socket, request }: ClientSocket, kind: 'events' | 'socket'): Stream {
   const stream = request.openStream(kind);
   const { signal } = stream;
@@ -187,12 +187,12 @@ function openStream({ socket, request }: ClientSocket, kind: 'events' | 'socket'
   return { ...stream, close };
 }
 
-/** The library waits for the next result with this one in its hands: it loses its data when it becomes a text. */
+/** A result that gives its data away when it becomes a text: graphql-ws holds it while it waits for the next one. */
 function once({ data, ...rest }: { data?: unknown }): object {
   return { ...rest, ...(data !== undefined && { data: { toJSON: handOver(data) } }) };
 }
 
-/** The results without those that say nothing; the stream ends with them, and as soon as the client wants no more. */
+/** The results without the empty ones. The stream ends with them, or as soon as the client wants no more. */
 function closing(stream: Stream, all: Results): AsyncGenerator<object> {
   async function* known() {
     try {

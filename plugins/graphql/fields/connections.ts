@@ -37,7 +37,7 @@ const exclusive = [
   ['before', 'after'],
 ] as const;
 
-/** Turns the arguments of a connection into the query of its REST list, which always has one cursor. */
+/** Turns the arguments of a connection into the query of its REST list, always with one cursor. */
 export function connectionQuery(readQuery: ReturnType<typeof listQuery>, args: Arguments): Query {
   const given = withoutNulls(args) as Part;
   for (const [name, other] of exclusive)
@@ -52,11 +52,11 @@ export function connectionQuery(readQuery: ReturnType<typeof listQuery>, args: A
     );
   const isBackward = last !== undefined || before !== undefined;
   const cursor = isBackward ? { before: before ?? '' } : { after: after ?? '' };
-  // The limit of REST begins at 1.
+  // The limit is set after the check of REST, which refuses 0.
   return { ...readQuery({ ...criteria, ...cursor }), limit };
 }
 
-/** A page as a connection. Most of it is made when it is selected. */
+/** A page as a connection. Most of its parts are made only when they are selected. */
 export const relayConnection = (
   { data, hasNext, hasPrevious, cursorAt }: Slice<object>,
   total: () => Promise<number>,

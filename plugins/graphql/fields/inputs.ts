@@ -23,8 +23,8 @@ export type Arguments = Record<string, unknown>;
 type Field = [args: Arguments, operation: OperationContext, info: GraphQLResolveInfo];
 
 /**
- * Makes what all parents of a list share of a field, once for each operation. Otherwise a text of 250 kB would be
- * checked again for each of a thousand parents. What is refused is refused for all of them.
+ * Makes what all parents of a list share of a field, once for each operation: a text of 250 kB is not checked again for
+ * each of a thousand parents. A refusal is one for all of them.
  */
 export function oncePerField<T>(make: (...field: Field) => T) {
   return (...field: Field): Promise<T> => {

@@ -28,7 +28,7 @@ export function childFields(relation: Relation): SchemaPart {
 }
 
 /**
- * What a connection takes besides the sort and the filters of the list: a part from one of its ends or from a cursor.
+ * What a connection takes besides the sort and the filters of the list: the part of it from an end or from a cursor.
  */
 const slice = 'first: Int, after: String, last: Int, before: String';
 
@@ -77,7 +77,7 @@ function listResolvers(
     [name]: async ({ id }, args, operation, info) => {
       const { isPaged, pageOf } = await listed(args, operation, info);
       const { data, hasNext } = await pageOf(id);
-      // As many records as are allowed, and a warning when there are more.
+      // The list has as many records as are allowed; a warning says that there are more.
       if (!isPaged && hasNext) operation.warnOfTruncation(info);
       return data;
     },
@@ -90,7 +90,7 @@ function listResolvers(
   };
 }
 
-/** What reads a list, or that of a parent, whose id is a value of the filter, together with those of other parents. */
+/** The functions that read a list, or, with a filter, the list of a parent together with those of other parents. */
 function listReads(
   list: Listed['list'],
   filter: string | undefined,
@@ -101,7 +101,7 @@ function listReads(
   const { page, limit, after, before, sort, ...criteria } = query;
   const values = valuesOf(info);
   async function readAlone(query: Query) {
-    // A page by number counts the records before it; before the first one there are none.
+    // A page by number counts records. The first page is read by cursor, which counts none.
     const isFirst = (query.page ?? 1) === 1;
     const page = await (isFirst ? list.byCursor(context, query) : list.byNumber(context, query));
     await budget.spend(page.data.length, page.data.length * values);
@@ -119,7 +119,7 @@ function listReads(
     budget.inSequence(async remaining => {
       const each = parents(ids);
       const pages = await list.ofEach(context, each, query, remaining + each.ids.length + 1);
-      // The first record of a list was counted when the list was asked for.
+      // Each list was counted as 1 when it was asked for, which pays for its first record.
       const lengths = ids.map(id => pages.get(id)?.data.length ?? 0);
       const sum = lengths.reduce((sum, length) => sum + length);
       await budget.spend(sum - lengths.filter(length => length > 0).length, sum * values);
@@ -129,15 +129,15 @@ function listReads(
   );
   const totals = batchLoader(failed, ids => list.totalOfEach(context, parents(ids), criteria));
   return {
-    // A cursor belongs to one parent.
+    // A page by cursor is read alone: the cursor belongs to one parent.
     pageOf: (id: string) => (after || before ? readAlone({ ...query, [filter]: id }) : pages.load(id)),
     totalOf: (id: string) => totals.load(id),
   };
 }
 
 /**
- * Joins the lookups of one turn into one; an id may be in it several times. Nothing is kept longer, because a mutation
- * may change it in the next turn.
+ * Joins the lookups of one turn of the event loop into one, in which an id may appear several times. Nothing is kept
+ * longer, because a mutation may change it in the next turn.
  */
 const batchLoader = <V>(
   failed: (error: unknown) => Promise<never>,
@@ -151,7 +151,7 @@ const batchLoader = <V>(
     { cache: false },
   );
 
-/** Whether no other fields are selected below a field, by fragments too. A field that a variable may skip counts. */
+/** Whether only these names are selected below a field, fragments included. A field that a variable may skip counts. */
 function selectsOnly(names: string[], { fieldNodes, fragments }: GraphQLResolveInfo): boolean {
   const sets = new Set(fieldNodes.map(({ selectionSet }) => selectionSet));
   // The set grows while it is read. Nodes are told apart by members, because importing `Kind` would load the graphql

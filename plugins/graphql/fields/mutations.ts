@@ -80,8 +80,8 @@ const expectedCondition = ({ expectedVersion }: Expecting) =>
   typeof expectedVersion === 'number' ? expectVersion(expectedVersion) : undefined;
 
 /**
- * Judges the scope before the input, as REST does. The check turns any input into what the service takes, which the
- * compiler cannot see.
+ * Checks the scope before the input, as REST does. The compiler cannot see that a checked input is what the service
+ * takes: hence the type `never`.
  */
 export function bodyCheck(schema: TObject, scope: Need = 'write') {
   const check = checkedBy(ref(schema), 'body') as (input: object) => never;

@@ -4,7 +4,7 @@ import { capitalize } from '#src/core/text.ts';
 
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
 
-/** The type of a member. One of several words is an enum: the `state` of an `Order` is an `OrderState`. */
+/** The type of a member. A member with fixed words has an enum: the `state` of an `Order` is an `OrderState`. */
 function sdlType(record: string, member: string, schema: TSchema): string {
   if (schema.enum) return `${record}${capitalize(member)}`;
   if (schema.pattern === idPattern) return 'ID';

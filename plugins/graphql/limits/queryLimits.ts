@@ -25,7 +25,7 @@ import { keptIn } from '#src/core/kept.ts';
 export function maximumsOf({ GRAPHQL_MAX_DEPTH: depth, GRAPHQL_MAX_COST: cost }: Settings) {
   const fifth = Math.floor(cost / 5);
   const aliases = Math.floor((6 * cost) / 1000);
-  // `list` is for the records of a list without a `limit`.
+  // `list` is the most records of a list without a `limit`.
   return { depth, cost, aliases, nodes: fifth, tokens: fifth, list: fifth };
 }
 
@@ -38,11 +38,9 @@ const exceeded = {
 } as const;
 type Limit = keyof typeof exceeded;
 
-/**
- * For a list without a limit, whose length only the database knows. It is estimated here and counted when it is read.
- */
+/** The estimated length of a list without a limit. The database knows the length, which is counted when it is read. */
 const estimatedLength = 5;
-/** The schema is answered from memory, but a query can select it many times over. */
+/** The cost of one introspection. It is answered from memory, but a query can select the schema many times over. */
 const introspectionCost = 250;
 
 interface Query {
@@ -57,7 +55,7 @@ const nothing = () => ({
   aliases: 0,
   nodes: 0,
   cost: 0,
-  /** The same with the most records that each list can have. */
+  /** The cost if each list without a `limit` had the most records that it can have. */
   most: 0,
   roots: 0,
   leaves: new Map<string, Set<string>>(),
@@ -71,16 +69,16 @@ interface Parent {
   path: string[];
   records: number;
   most: number;
-  /** The members of a record of the nearest field that reads records. */
+  /** The members that are selected of a record of the nearest field above that reads records. */
   leaves: Set<string>;
-  /** Inside a connection: the length of its lists. */
+  /** The length of the lists inside a connection. */
   pageLength?: number | undefined;
   introspection: boolean;
   spreads: readonly string[];
 }
 
 /**
- * Refuses an operation that exceeds a limit; returns what it takes. It is visited as it will run: a fragment counts
+ * Refuses an operation that exceeds a limit; returns its estimate. It is visited as it will run: a fragment counts
  * wherever it is spread, a page counts its size, and variables have their values. A connection counts its page once, as
  * edges, as nodes or as both. The visit stops at the first limit that is exceeded, so no document can keep it busy.
  */
@@ -88,7 +86,7 @@ export function checkQueryLimits(query: Query): Estimate {
   const { schema, operation } = query;
   if (operation.estimate) return operation.estimate;
   const { selectionSet, operation: kind, variableDefinitions = [] } = operation.definition;
-  // With their defaults. Values that are not valid are refused before anything runs.
+  // Fills in the defaults of variables. Invalid values are refused before anything runs.
   const { coerced = {} } = getVariableValues(schema, variableDefinitions, query.variables, { maxErrors: 1 });
   const found: Found = { ...query, variables: coerced, ...nothing() };
   const type = schema.getRootType(kind) ?? undefined;
@@ -109,7 +107,7 @@ function visit(found: Found, { selections }: SelectionSetNode, parent: Parent): 
     else {
       const name = node.name.value;
       const fragment = found.operation.fragments.get(name);
-      // Unknown, or inside itself: the validation that follows refuses the document.
+      // Skips a fragment that is unknown or inside itself: the validation that follows refuses the document.
       if (fragment && !parent.spreads.includes(name))
         visitFragment(found, fragment, { ...parent, spreads: [...parent.spreads, name] });
     }
@@ -165,7 +163,7 @@ function sizeIn(found: Found, { arguments: args = [] }: FieldNode, ...names: str
   found.usesVariables ||= values.some(({ kind }) => kind === Kind.VARIABLE);
   const sizes = values.map(value => valueFromASTUntyped(value, found.variables));
   const numbers = sizes.filter(size => typeof size === 'number');
-  // A size that is not valid is refused when it is used. Here it only must not lower the cost.
+  // An invalid size is refused when it is used. Until then it must not lower the cost.
   return numbers.length > 0 ? Math.max(1, ...numbers) : undefined;
 }
 

@@ -8,10 +8,10 @@ const send = GraphiQL.createFetcher({
   fetch: fetchWithKey,
 });
 
-/** GraphiQL 3.8.3 updates the operation name 100 ms after the last edit: a Run before that sent the old one. */
+/** Leaves out a name that the query lacks: GraphiQL 3.8.3 updates the operation name 100 ms after the last edit. */
 function fetcher({ operationName, ...request }, options) {
   const isNamed = new RegExp(`(query|mutation|subscription)\\s+${operationName}\\b`).test(request.query);
-  // Also what opens a WebSocket.
+  // `fetchWithKey` adds the key to HTTP requests; these headers also give it to a WebSocket.
   return send(isNamed ? { ...request, operationName } : request, { ...options, headers: credentials() });
 }
 
@@ -26,7 +26,7 @@ ReactDOM.createRoot(tool).render(
   }),
 );
 
-/** Editors without a name, and tabs that contain buttons. */
+/** Names the editors, and corrects the roles of tabs, which contain buttons. */
 repair(tool, {
   '.graphiql-query-editor textarea': { ariaLabel: 'Query' },
   '.graphiql-editor-tool textarea': { ariaLabel: 'Variables' },

@@ -7,36 +7,36 @@ import { Shares } from '#src/core/shares.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** How many bytes of a stream wait for its connection. */
+    /** Returns how many bytes of a stream wait for its connection. */
     waiting: (() => number) | null;
   }
 }
 
-/** Requests of one connection that are not answered yet. Clients that send ahead send a few. */
+/** The most unanswered requests of one connection. Clients that send ahead send a few. */
 const mostUnanswered = 20;
-/** Bytes of bodies that are under way: of an account, and in a process. */
+/** The most bytes of request bodies that are held at once: for one account, and in the process. */
 const [ownBytes, allBytes] = [8_000_000, 64_000_000];
-/** Bytes of a body that takes no more than its connection. */
+/** Bytes up to which a body is counted before it arrives: it takes no more memory than its connection. */
 const small = 16_384;
-/** Bytes that a chunk of a body takes at least: a client may send a body byte by byte. */
+/** Bytes that each chunk of a body counts as at least: a client may send a body byte by byte. */
 const ofChunk = 256;
-/** Bytes that wait for the clients of one account, and how often they are added up, in milliseconds. */
+/** The most bytes that may wait for the clients of one account, and how often they are added up, in milliseconds. */
 const mostUnsent = 16_000_000;
 const lookEvery = 250;
 
 interface Connection {
   replies: Set<FastifyReply>;
-  /** The first one: that of a WebSocket. */
+  /** The first request of the connection, which opened its WebSocket if it is one. */
   request: FastifyRequest;
 }
 
-/** Closes a connection that sends requests far ahead, and the one with the most bytes that its client does not read. */
+/** Closes connections that send too far ahead, and those with the most unread bytes of an account that has too many. */
 async function register(app: FastifyInstance): Promise<void> {
   const connections = new Map<Socket, Connection>();
 
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw;
-    // An injected request has none.
+    // An injected request has no socket.
     if (!(socket instanceof Socket)) return done();
     const { replies } = keptIn(connections, socket, () => {
       socket.once('close', () => connections.delete(socket));
@@ -60,17 +60,17 @@ async function register(app: FastifyInstance): Promise<void> {
     const announced = Number(length ?? 0);
     if (announced === 0 && encoding === undefined) return done(null, payload);
     const { name } = request.caller.account;
-    // A small one counts before it is there: to watch it costs more.
+    // A small body counts before it arrives: watching it would cost more.
     let held = announced <= small ? announced : 0;
     if (!bodies.take(name, held)) return done(overloaded(), payload);
     reply.raw.once('close', () => bodies.give(name, held));
     if (held > 0) return done(null, payload);
     const count = (chunk: Buffer) => {
-      // What comes after an answer is discarded.
+      // What arrives after the answer is discarded, so it does not count.
       if (reply.sent) return;
       const length = Math.max(chunk.length, ofChunk);
       if (bodies.take(name, length)) held += length;
-      // Fastify stops reading the body, and answers. Nobody may be listening, when the request was refused before.
+      // Fastify stops reading and answers. Only the listener below gets the error of a request that was refused before.
       else payload.off('data', count).emit('error', overloaded());
     };
     payload.on('data', count).on('error', () => {});
@@ -81,7 +81,7 @@ async function register(app: FastifyInstance): Promise<void> {
   const timer = setInterval(() => {
     const all = [...connections].map(([socket, { request, replies }]) => {
       const unsent = [...replies].map(({ raw, waiting }) => raw.writableLength + (waiting?.() ?? 0));
-      // A proxy sends requests of others, one after the other.
+      // The connection of a proxy has requests of several callers: it counts for the caller of the oldest open one.
       const [{ request: oldest } = { request }] = replies;
       const name = oldest.caller?.account.name ?? oldest.ip;
       return { socket, name, bytes: Math.max(socket.writableLength, sumOf(unsent)) };
@@ -96,7 +96,7 @@ async function register(app: FastifyInstance): Promise<void> {
 
 export default fp(register, { name: 'connections' });
 
-/** Node goes on with what it has read, and makes an error for each request of it: their stacks took most of its time. */
+/** Closes a connection. Node makes an error for each request that it has read, and the stacks took most of its time. */
 function cut(socket: Socket): void {
   const { stackTraceLimit } = Error;
   socket.prependOnceListener('close', () => {

@@ -12,8 +12,8 @@ declare module 'fastify' {
 
 /**
  * Refuses unknown paths, and callers without the scope of the route, before a body is read and after the request was
- * counted. The scope saves work and protects nothing: the services check it again. An application with a route without
- * a scope does not start.
+ * counted. The check of the scope saves work and protects nothing: the services check it again. An application with a
+ * route without a scope does not start.
  */
 async function register(app: FastifyInstance): Promise<void> {
   app.addHook('onReady', async () => {

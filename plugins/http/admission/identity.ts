@@ -11,13 +11,13 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that callers need; with `public`, credentials are not even read, unless the route is `identified`. */
     scope?: Need | 'public';
-    /** A public route that tells some callers more. To it, credentials that are refused are as good as none. */
+    /** A public route that tells some callers more. It takes refused credentials for none. */
     identified?: true;
   }
   interface FastifyRequest {
     /** Who calls. Absent before the hook of this file. */
     caller: Caller;
-    /** Looks whose credentials these are; also `again`, for a stream that outlives the answer: that is no guess. */
+    /** Finds out whose credentials these are. With `again`, for a stream after its answer, this counts as no guess. */
     identify(again?: 'again'): Promise<void>;
   }
 }
@@ -74,10 +74,10 @@ async function register(
 
 export default fp(register, { name: 'identity', dependencies: ['proxies', 'pressure'] });
 
-/** A lookup costs work: an address gets only so many that find nobody, or no person. */
+/** Limits how many lookups of an address may find nobody, or a token of no person: each costs work. */
 async function lookUp({ store, guessAccountOf }: RateLimits, address: string, find: () => Promise<Actor>) {
   const { name, maximum } = guessAccountOf(address);
-  // It counts while it runs, or many at once would all be made.
+  // Counts the lookup before it is made, so that many at once do not all pass.
   const { used, endsIn } = await store.add(name, 1);
   const giveBack = () => store.add(name, -1);
   if (used > maximum) {

@@ -10,7 +10,7 @@ import type { Metrics } from '#src/telemetry/metrics.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** `false`: answered however busy the service is, and not counted as in flight. */
+    /** `false` means that requests are answered however busy the service is, and do not count as in flight. */
     shed?: boolean;
   }
   interface FastifyInstance {
@@ -20,7 +20,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** When a request that takes too long is answered with a 503, by `performance.now()`. */
     deadline: number;
-    /** What ends with its response; null before its handler starts, and after that. */
+    /** What ends with the response; null before the handler starts, and after the response. */
     flight: Flight | null;
   }
 }
@@ -67,7 +67,7 @@ async function register(app: FastifyInstance, options: Options): Promise<void> {
     }, timeout);
     request.flight = { timer, account };
     if (account !== undefined) pressure.inFlight++;
-    // When the client leaves, there is no response.
+    // `onSend` does not run when the client leaves before the response.
     reply.raw.once('close', () => end(request));
   }
   function end(request: FastifyRequest): void {
@@ -82,9 +82,9 @@ async function register(app: FastifyInstance, options: Options): Promise<void> {
 
   app.addHook('onRequest', (request, _reply, done) => done(isCounted(request) ? refusal() : undefined));
   app.addHook('preHandler', (request, reply, done) => {
-    // Again, because many may have been admitted while their bodies were arriving.
+    // Checks again, because many may have been admitted while their bodies were arriving.
     const error = isCounted(request) ? refusal() : undefined;
-    // Nobody waits for the end of a WebSocket.
+    // A WebSocket gets no response: it would be in flight until it is closed, and exceed its deadline.
     if (error || isWebSocket(request.raw)) return done(error);
     const account = isCounted(request) ? request.caller.account.name : undefined;
     if (account !== undefined && !shares.take(account)) return done(overloaded());

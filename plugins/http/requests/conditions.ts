@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Condition } from '#src/core/conditions.ts';
 import { invalid } from '#src/core/errors.ts';
 
-// The conditions of requests (RFC 9110, section 13). Times are ignored: records change more often than once a second.
+// Conditional requests (RFC 9110, section 13). Dates are ignored: records may change more than once in a second.
 
-/** The tag of a record. Without a version it is no text that a client can send. */
+/** The tag of a record. Without a version it is a text that no client can send. */
 export const entityTag = (version?: number) => (version === undefined ? '' : `"${version}"`);
 
 /**
@@ -31,7 +31,7 @@ export function sentCondition({ request }: FastifyReply): Condition {
   return version => match?.(version) ?? (isExcluded(version) ? 'If-None-Match' : undefined);
 }
 
-/** A weak tag never matches: it may stand for several states. */
+/** What `If-Match` requires. A weak tag never matches: it may stand for several states. */
 export function ifMatch(request: FastifyRequest): Condition | undefined {
   const tags = readTags(request, 'If-Match');
   return (

@@ -7,7 +7,7 @@ import type { KeyedRequest } from '#src/records/idempotency.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether an `Idempotency-Key` has an effect here. Otherwise the header is ignored. */
+    /** Whether an `Idempotency-Key` has an effect here; elsewhere the header is ignored. */
     idempotencyKey?: true;
   }
 }
@@ -22,7 +22,7 @@ const usable = /^[\x21-\x7e]{1,255}$/;
 export function readKey(request: FastifyRequest): KeyedRequest | undefined {
   const key = sentKey(request);
   if (key === undefined) return undefined;
-  // A GraphQL request is known to write only now.
+  // The gate cannot ask for this scope: only now is it known that a GraphQL request writes.
   need(request.caller, 'write or own');
   if (!usable.test(key)) throw wrongKey('must be 1 to 255 visible ASCII characters');
   const { method, rawBody } = request;

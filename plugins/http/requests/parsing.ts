@@ -22,7 +22,7 @@ const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
 async function register(app: FastifyInstance): Promise<void> {
-  // Not earlier, so that the request is counted first.
+  // Checks the target after `onRequest`, so that the request is counted first.
   app.addHook('preParsing', (request, _reply, payload, done) => done(checkTarget(request), payload));
 
   app.decorateRequest('rawBody', null);
@@ -36,7 +36,7 @@ async function register(app: FastifyInstance): Promise<void> {
     },
   );
 
-  // Otherwise it lives until the answer has left: 500 lists of 256 KB that arrived together took 1.4 GB.
+  // Frees the body before the answer is sent: 500 lists of 256 KB that arrived together took 1.4 GB.
   app.addHook('onSend', (request, _reply, payload, done) => {
     [request.body, request.rawBody] = [undefined, null];
     done(null, payload);
@@ -70,7 +70,7 @@ function makeValidator(schema: TSchema, httpPart: string) {
 type Serializer = (value: unknown) => string;
 const serializers = new Map<string, Serializer>();
 
-/** Fastify would compile a response schema for each route and status, which took most of the start. */
+/** Compiles each schema once. Fastify would do so for each route and status, which took most of the start. */
 export function serializerFor(response: object): Serializer {
   const make = () => {
     const schema = Object.fromEntries(componentsIn(response)) as Record<string, object>;
@@ -81,7 +81,7 @@ export function serializerFor(response: object): Serializer {
   return keptIn(serializers, JSON.stringify(response), make);
 }
 
-/** Without it, the prompt of a terminal sticks to the body that curl has printed. */
+/** Ends each body with a newline, so that the prompt of a terminal does not stick to what curl has printed. */
 const withNewline =
   (serialize: Serializer): Serializer =>
   value =>
@@ -102,7 +102,7 @@ function checkTarget({ raw, url }: FastifyRequest): AppError | undefined {
   }
 }
 
-/** Node keeps the first one, and a proxy may have used another. */
+/** Counts the Host headers: Node keeps the first, and a proxy may have used another. */
 function countHosts(rawHeaders: string[]): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2)
@@ -123,7 +123,7 @@ function parseBody({ headers, method }: FastifyRequest, bytes: Buffer): unknown 
   return parseJson(bytes.toString('utf8'));
 }
 
-/** Dropped, a `dryRun` would be done. */
+/** Refuses members that the route would ignore: a client that sends `dryRun` wants nothing done. */
 async function refuseMembers({ body }: FastifyRequest) {
   if (Object.keys(body ?? {}).length > 0) throw badRequest('This request must not have a body.');
 }

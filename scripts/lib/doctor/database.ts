@@ -15,7 +15,7 @@ type Facts = {
 
 const isOwn = "not exists (select from pg_depend where objid = oid and deptype = 'e')";
 
-/** `grants` are those that the role lacks to serve: of all that the schema has, unless an extension looks after it. */
+/** `grants` are those that the role lacks to serve, on everything in the schemas that belongs to no extension. */
 const facts = `with needs (object, need, granted) as (
   select format('schema %I', nspname), 'usage', has_schema_privilege(oid, 'usage')
     from pg_namespace where nspname in ('public', 'drizzle')
@@ -44,7 +44,7 @@ select json_build_object('role', current_user,
   'limits', (select string_agg(format('%s = %s', name, setting), '; ' order by name desc)
     from pg_settings where name in ('statement_timeout', 'lock_timeout')))`;
 
-/** The PostgreSQL server and what leads to it. */
+/** Checks the PostgreSQL server and what leads to it. */
 export async function checkDatabase(deployment: Deployment): Promise<void> {
   const { settings } = deployment;
   const server = postgres.serverFrom(settings);
@@ -55,7 +55,7 @@ export async function checkDatabase(deployment: Deployment): Promise<void> {
     await refuseOtherEncodings(db);
     const [[found] = []] = await db.rows(facts, []);
     judge(found as Facts, deployment);
-    // Without rights, nobody knows what is migrated.
+    // A role without rights cannot read what is migrated.
     if ((found as Facts).grants.length === 0 && (await checkMigrations(db, found as Facts, deployment)))
       await checkIdentities(db, deployment);
     await checkClock(deployment, 'database_clock', async () => {
@@ -84,7 +84,7 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
   }
 }
 
-/** Says whether there is nothing to do. */
+/** Returns whether there is nothing to do. */
 async function checkMigrations(
   db: Connection,
   { role, migrates }: Facts,

@@ -3,7 +3,7 @@ import type { Deployment } from './finding.ts';
 
 const isLoopback = (host: string) => /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|)$/.test(host);
 
-/** Who can reach the service, who can read along, and who can sign webhooks. */
+/** Checks who can reach the service, who can read along, and who can sign webhooks. */
 export async function checkExposure({ settings, report }: Deployment): Promise<void> {
   const { NODE_ENV, HOST, AUTH_MODE = 'open', TRUST_PROXY, DATABASE_URL, REDIS_URL } = settings;
   const isProduction = NODE_ENV === 'production';
@@ -25,7 +25,7 @@ export async function checkExposure({ settings, report }: Deployment): Promise<v
     warn('webhook_secrets', 'A webhook secret can be guessed: use 16 or more random characters.');
 }
 
-/** `allow` and `prefer` fall back to clear text, and an attacker in between can force that. */
+/** `allow` and `prefer` count as plain: they fall back to clear text, and an attacker in between can force that. */
 function isPlain(url = ''): boolean {
   if (url === '' || url.startsWith('rediss:')) return false;
   const { hostname, searchParams } = new URL(url);

@@ -2,9 +2,9 @@ import type { Settings } from '#schemas/settings.ts';
 
 export interface Finding {
   level: 'ok' | 'warning' | 'problem';
-  /** For machines. It stays the same. */
+  /** The name of the finding for machines, which stays the same. */
   code: string;
-  /** In a sentence, with what to do unless all is well. Never a secret, and never a URL that may hold one. */
+  /** A sentence that says what to do unless all is well. It has no secret, and no URL that may hold one. */
   text: string;
 }
 
@@ -20,10 +20,10 @@ export interface Deployment {
 export async function checkClock({ report }: Deployment, code: string, read: () => Promise<number>) {
   const before = Date.now();
   const theirs = await read();
-  // What the journey of the answer explains is no difference.
+  // A difference that the journey of the answer explains does not count.
   const ahead = Math.max(0, before - theirs) + Math.min(0, Date.now() - theirs);
   const seconds = Math.round(Math.abs(ahead) / 1000);
   const text = `The clock here is ${seconds} s ${ahead < 0 ? 'behind' : 'ahead'}: let NTP set both.`;
-  // Tokens may be off by 30 s.
+  // The service tolerates 30 s in the times of tokens.
   if (seconds >= 2) report(seconds < 30 ? 'warning' : 'problem', code, text);
 }

@@ -1,18 +1,18 @@
 import { checkClock, type Deployment } from './finding.ts';
 
-/** The issuer of tokens: its keys, its clock and its name. */
+/** Checks the keys, the clock and the name of the issuer of tokens. */
 export async function checkIssuer(deployment: Deployment): Promise<void> {
   const { settings, report } = deployment;
   const { AUTH_JWKS_URL: url = '', AUTH_ISSUER: issuer = '' } = settings;
   const { keys } = await read(url);
-  // The others encrypt.
+  // Other keys are for encryption.
   const verifies = (key: { kty?: string; use?: string } | null) =>
     /RSA|EC|OKP/.test(key?.kty ?? '') && (key?.use ?? 'sig') === 'sig';
   if (!Array.isArray(keys) || !keys.some(verifies))
     report('problem', 'issuer_keys', 'AUTH_JWKS_URL has no key for signatures: correct it.');
-  // The header has whole seconds.
+  // The Date header cuts off half a second on average.
   await checkClock(deployment, 'issuer_clock', async () => (await read(url)).time + 500);
-  // Most issuers publish what `iss` their tokens have.
+  // Most issuers publish the `iss` of their tokens.
   const configuration = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const { issuer: real = issuer } = await read(configuration).catch(() => ({ issuer }));
   if (real !== issuer)
@@ -20,8 +20,8 @@ export async function checkIssuer(deployment: Deployment): Promise<void> {
 }
 
 /**
- * A JSON object, and what time it is there. A cache sends the time of its copy, and the age of that. As the service does,
- * it follows no redirect.
+ * Reads a JSON object, and the time of its server. A cache sends the time of its copy, and the age of that copy.
+ * Redirects are not followed, as in the service.
  */
 async function read(url: string) {
   const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(3000) });

@@ -10,9 +10,9 @@ export interface FieldType {
   column: string;
   /** The second argument of that function. */
   options?: string;
-  /** What of the column its indexes have, if not the whole of it. */
+  /** The expression that its indexes have instead of the column. */
   indexed?: (column: string) => string;
-  /** A rule for every client of the database, by its name. */
+  /** A rule that the database checks for every client, and the end of its name. */
   check?: { name: string; rule: (column: string) => string };
   /** The words of an enum, of which the first is the default. */
   words?: string[];
@@ -33,7 +33,7 @@ const listed = { isSorted: true, isFiltered: true, canBeUnique: true } as const;
 
 const types: Record<string, FieldType> = {
   string: { ...textType(500), ...listed },
-  // Too long for an index.
+  // A long text does not fit into an index.
   text: textType(20_000),
   integer: { member: 'wholeNumber', args: theWords, column: 'integer', ...listed },
   cents: {

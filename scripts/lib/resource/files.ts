@@ -10,7 +10,7 @@ export const makeFiles = (plan: Plan): Record<string, string> => ({
   [`test/domain/${plan.plural}.test.ts`]: testFile(plan),
 });
 
-/** What clients send and get. */
+/** The schema of what clients send and get. */
 function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string {
   const members = [
     ...fields.map(field => `${field.name}: ${inBody(field, memberSchema(field), field.type.words)}`),
@@ -46,7 +46,7 @@ function inBody({ isOptional }: { isOptional: boolean }, member: string, words?:
   return words ? `orDefault(${member}, '${words[0]}')` : member;
 }
 
-/** The stored shape. */
+/** The table of the records. */
 function tableFile(plan: Plan): string {
   const { name, plural, table, title, parents, fields } = plan;
   const columns = [
@@ -67,13 +67,13 @@ export const ${plural} = pgTable(
 `;
 }
 
-/** Imports what each of the other parents calls so in the file beside this one. */
+/** Imports the other resources to which this one belongs, each by the name that `nameIn` gives it. */
 function importLines({ name, parents }: Plan, nameIn: (resource: Parent['resource']) => string): string {
   const others = new Set(parents.map(({ resource }) => resource).filter(each => each.name !== name));
   return [...others].map(each => `import { ${nameIn(each)} } from './${each.plural}.ts';`).join('\n');
 }
 
-/** Keys, indexes and checks. Each sort and filter has an index that ends in the id, which orders every list last. */
+/** Keys, indexes and checks. An index of a sort or filter is unique, or ends in the id as the order of a list does. */
 function ruleLines(plan: Plan): string[] {
   const { plural, table, parents, fields } = plan;
   const filtered = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
@@ -106,7 +106,7 @@ function columnLine(field: Field, title: string): string {
   return `${made}${words}${notNull(field)}${type.words && !isOptional ? `.default('${type.words[0]}')` : ''}`;
 }
 
-/** Unique fields. Without fields, all parents together. */
+/** The unique fields. If there are no fields at all, the parents are unique together. */
 const uniqueNames = ({ parents, fields }: Plan) =>
   fields.length === 0
     ? [
@@ -120,7 +120,7 @@ const uniqueNames = ({ parents, fields }: Plan) =>
         .filter(({ isUnique }) => isUnique)
         .map(field => ({ columns: [field.column], members: [field.name], indexed: [indexedText(field)] }));
 
-/** The fields whose values have kept totals. */
+/** The fields for whose values totals are kept. */
 export const countedNames = ({ fields }: Plan) =>
   fields.filter(({ type, isOptional }) => type.words && !isOptional);
 
@@ -162,7 +162,7 @@ function belongingLine({ name, plural }: Plan, { member, resource, children }: P
   return `${member}: { parent: ${parent}${children === plural ? '' : `, children: '${children}'`} }`;
 }
 
-/** What every resource promises. Tests of its own rules can follow. */
+/** Tests what every resource promises. Tests of its own rules can follow. */
 const testFile = ({ plural }: Plan): string => `import t from 'tap';
 import { ${plural} } from '#src/domain/${plural}.ts';
 import { testResource } from '#test/helper/resources/testResource.ts';

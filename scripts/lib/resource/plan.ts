@@ -18,7 +18,7 @@ export interface Field {
 export interface Parent {
   /** What the record calls it, such as `author`. */
   name: string;
-  /** The member with its id, and its column. */
+  /** The member with the id of the parent, and the column of that member. */
   member: string;
   column: string;
   resource: Named;
@@ -40,11 +40,11 @@ export interface Plan extends Named {
   nouns: string;
   path: string;
   table: string;
-  /** `LineItem`, in names of types and operations. */
+  /** The form of the name within names of types and operations, such as `LineItem`. */
   title: string;
   parents: Parent[];
   fields: Field[];
-  /** The parent that is the user whose a record is. */
+  /** The parent that is the user who owns a record. */
   owner: Parent | undefined;
 }
 
@@ -91,7 +91,7 @@ const meanings: Record<string, string> = {
   event: 'what a payment provider has sent: in /api/webhook-events, and in /console',
 };
 
-/** Those names that mean something else in the service, with what they mean: both work, and people mix them up. */
+/** Says which names also mean something else in the service: both meanings work, and people mix them up. */
 export const wordsOfService = ({ name, parents, fields }: Plan) =>
   [name, ...[...parents, ...fields].map(each => each.name)].flatMap(word =>
     Object.hasOwn(meanings, word) ? `The word ${word} also means ${meanings[word]}.` : [],
@@ -108,7 +108,7 @@ function ownerIn(parents: Parent[], { owner, private: isPrivate }: Description):
 const splitList = (list = '') => list.split(',').filter(Boolean);
 export const columnNamed = (name: string) => toWords(name).replaceAll(' ', '_');
 
-/** `user`, `author=user` or `parent=note?`. */
+/** Reads a parent such as `user`, `author=user` or `parent=note?`. */
 function readParent(text: string, self: Named): Omit<Parent, 'children'> {
   const isOptional = text.endsWith('?');
   const [name = '', kind = name] = text.replace(/\?$/, '').split('=');
@@ -131,7 +131,7 @@ function named(parent: Omit<Parent, 'children'>, all: Omit<Parent, 'children'>[]
   return { ...parent, children: isOnly ? plural : `${plural}As${capitalize(parent.name)}` };
 }
 
-/** `text`, `amount:integer`, `number:string:unique` or `dueAt:time?`. */
+/** Reads a field such as `text`, `amount:integer`, `number:string:unique` or `dueAt:time?`. */
 function readField(text: string): Field {
   const [name = '', kind = 'string', ...rest] = text.split(':');
   requireName(name);

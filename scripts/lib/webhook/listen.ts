@@ -24,13 +24,13 @@ export async function listen(session: Session): Promise<void> {
 
 const byId = (events: WebhookEvent[]) => new Map(events.map(event => [event.id, event]));
 
-/** The service may restart, or refuse more requests for a while. */
+/** Prints an error of the service, which may restart, or refuse more requests for a while. */
 function reportError(error: unknown, { io }: Session): undefined {
   if (!(error instanceof OperatorError)) throw error;
   io.err(printableLines(error.message));
 }
 
-/** The newest first: pages until one ends with an event that was seen before. */
+/** The events of all pages, newest first, until a page ends with an event that was seen before. */
 async function eventsUntil(session: Session, seen: Map<string, WebhookEvent>): Promise<WebhookEvent[]> {
   const { data, meta } = await newestEvents(session);
   let { next } = meta;

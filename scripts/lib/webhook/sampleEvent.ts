@@ -30,7 +30,7 @@ export function sampleEvent(provider: Provider, { type, id, customer = 'cus_123'
   write(sample, provider.type, type);
   write(sample, provider.customer, customer);
   write(sample, provider.time, new Date());
-  // As `subscription.paused` has it, unless another one is wanted.
+  // The type may name the status, as `subscription.paused` does, unless --status sets another one.
   const word = status ?? said?.words.find(word => [`.${word}`, `_${word}`].some(end => type.endsWith(end)));
   if (said && word !== undefined) write(sample, said.path, word);
   return signed(provider, Buffer.from(JSON.stringify(sample.body, null, 2)), { id, headers: sample.headers });
@@ -53,7 +53,7 @@ function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 
 
 /**
  * The recorded body of the type, or of its family: `subscription.json` is for all types that begin with
- * `subscription`. What the file of a type has is changed in the body of its family.
+ * `subscription`. The file of a type is a patch of the body of its family.
  */
 export function recordedBody(preset: string, type: string): Members {
   // Standard Webhooks has Stripe's types.
@@ -68,7 +68,7 @@ export function recordedBody(preset: string, type: string): Members {
   return {};
 }
 
-/** Writes a value where the provider has it, or may have it, in the form of the one that is there. */
+/** Writes a value where the body has one, or else to the first path, in the form of the value that is there. */
 function write({ body, headers }: Sample, source: Source = [], value: string | Date): void {
   const paths = typeof source === 'string' ? [source] : source;
   const path = paths.find(path => path.split('.').reduce(member, body) !== undefined) ?? paths[0];

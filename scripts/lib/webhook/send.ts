@@ -29,7 +29,7 @@ export async function send(session: Session): Promise<void> {
   const sent = `event ${eventId ?? 'without an id'}, ${body.length} bytes`;
   io.out(printable(`${answer.status} ${(await answer.text()).trimEnd()}   (${sent})`));
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
-  // Without an id, it is the newest of its type and customer.
+  // An event without an id is found as the newest of its type and customer.
   const filters = eventId === null ? { type: event.type, customer: event.customer } : { event: eventId };
   await follow(session, { provider: provider.name, ...filters });
 }
@@ -47,7 +47,7 @@ function refuse(isRefused: boolean, problem: string): void {
   if (isRefused) throw new UsageError(problem);
 }
 
-/** An option that cannot work must not be ignored in silence. */
+/** Refuses options that cannot work, which must not be ignored in silence. */
 function checkOptions(session: Session, provider: Provider, type: string): void {
   const { type: option, id = '', fail, file } = session.values;
   refuse(option !== undefined, 'The type is the argument of send');
@@ -68,7 +68,7 @@ function checkSampleOptions({ values }: Session, { preset, id, name }: Provider,
   refuse(typeof handler === 'string', `--fail needs a handler, and events of the type ${type} have none`);
 }
 
-/** Only what the provider sends in a header can differ from the file. */
+/** Refuses options that would change the bytes of the file. What the provider sends in a header can be set. */
 function checkFileOptions({ values, argument }: Session, { id, type }: Provider): void {
   const isInHeader = (source: Source = []) => [source].flat().some(path => path.startsWith('header:'));
   const options = {
@@ -85,7 +85,7 @@ function checkFileOptions({ values, argument }: Session, { id, type }: Provider)
 const newEventId = (session: Session): string =>
   (session.values.id ?? `evt_${newId(Date.now()).replaceAll('-', '')}`) + failureSuffix(session);
 
-/** With --fail the id ends in what lets the handler fail, see `failIfMarked`. */
+/** The end of the id that --fail adds: it makes the handler fail, see `failIfMarked`. */
 const failureSuffix = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
 
 /** Waits until the event is processed and prints its effect. */

@@ -26,7 +26,7 @@ export type EventList = Static<typeof WebhookEventList>;
 /** What every subcommand gets, with its own argument. */
 export type Session = ReturnType<typeof openSession>;
 
-/** Where a service that listens on all addresses is. */
+/** Where this machine reaches a service that listens on all addresses. */
 const fromHere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 export function openSession({ values, positionals: [, argument = ''] }: Flags, io: Io) {
@@ -38,7 +38,7 @@ export function openSession({ values, positionals: [, argument = ''] }: Flags, i
   return { values, argument, settings, client, io };
 }
 
-/** Ignoring it could act on all events when the caller named one. */
+/** Refuses an argument: ignoring it could act on all events when the caller named one. */
 export function refuseArgument({ argument }: Session): void {
   if (argument) throw new UsageError(`Unexpected argument '${argument}'`);
 }
@@ -61,7 +61,7 @@ export async function pathOfEvent(session: Session): Promise<string> {
   });
   const { data } = await client.call<EventList>('GET', `/api/webhook-events?${query}`);
   const [event, ...others] = data;
-  // Providers have ids of the same form.
+  // An id of a provider may look like one of ours, so it is tried first.
   if (!event && isId(argument)) return eventPath(argument);
   if (!event) throw new OperatorError(`No event has the id ${argument}.`);
   if (others.length === 0) return eventPath(event.id);

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import { serviceName } from '#schemas/name.ts';
 
 /**
- * An API key is `<name>_<id>_<secret><checksum>`: a prefix for secret scanners, the id of its record without dashes, 256
- * random bits, and a CRC-32 of all that, which finds typos without a query.
+ * An API key is `<name>_<id>_<secret><checksum>`: a prefix for secret scanners, the id of its record without dashes,
+ * 256 random bits, and a CRC-32 of all that, which finds typos without a query.
  */
 const prefix = `${serviceName}_`;
 const shape = new RegExp(`^(${prefix}[0-9a-f]{32}_[0-9A-Za-z]{43})([0-9A-Za-z]{6})$`);
@@ -24,7 +24,7 @@ export function isWellFormed(token: string): boolean {
   return sum !== undefined && checksum(body) === sum;
 }
 
-/** The id of its record. */
+/** The id of the record of an API key. */
 export const idInToken = (token: string) =>
   token
     .slice(prefix.length, prefix.length + 32)

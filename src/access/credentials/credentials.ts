@@ -10,7 +10,7 @@ interface Dependencies {
   log: Log;
   now: () => Date;
 }
-/** Decoders skip spaces: the same token would be verified and kept in many spellings. */
+/** Allows no spaces: decoders skip them, so one token would be verified and kept in many spellings. */
 const tokenSpelling = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 export type Credentials = NonNullable<Awaited<ReturnType<typeof openCredentials>>>;
@@ -29,7 +29,7 @@ export async function openCredentials(settings: Settings, dependencies: Dependen
 
   return {
     keys,
-    /** The credential, and who can recall or find its caller. */
+    /** The credential, and the verifier that can recall or find its caller. */
     read(authorization: string) {
       const credential = credentialIn(authorization);
       if (looksLikeToken(credential)) return { credential, verifier: keys };

@@ -14,7 +14,7 @@ import { isTrusted } from './trust.ts';
 /** Milliseconds. A verified token is trusted for this long, or until it expires. */
 const trustedFor = 60_000;
 const keyRefreshInterval = 5 * 60_000;
-/** Milliseconds until the issuer is asked again for a key that it did not have, or while it was away. */
+/** Milliseconds until the issuer is asked again after it lacked a key or was away. */
 const askAgainAfter = 5000;
 const maxTokens = 10_000;
 
@@ -31,7 +31,7 @@ export function openTokenVerifier(
     cooldownDuration: askAgainAfter,
     timeoutDuration: 3000,
     [customFetch]: (url, options) => {
-      // By itself it cools down only after a success.
+      // The key set itself pauses only after a success.
       if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
         throw new OperatorError('The issuer was away a moment ago.');
       askedAt = performance.now();
@@ -39,14 +39,14 @@ export function openTokenVerifier(
     },
   });
   const checks = {
-    // No algorithms: a set of public keys verifies neither `none` nor HMAC.
+    // `algorithms` is not needed: a set of public keys verifies neither `none` nor HMAC.
     issuer: AUTH_ISSUER,
     audience: AUTH_AUDIENCE,
     requiredClaims: ['exp', 'sub'],
     /** Seconds. */
     clockTolerance: 30,
   };
-  /** By the hash of the token, which may be long. All times are on the monotonic clock. */
+  /** Callers by the hash of their token, which may be long. All times are on the monotonic clock. */
   const verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
   let keysReadAt = 0;
   const reading = watchService({
@@ -61,7 +61,7 @@ export function openTokenVerifier(
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async function readKeys(): Promise<void> {
     await keys.reload().catch(error => {
-      // A start may be so busy that the answer came too late: the first token has it asked again.
+      // A starting process may be too busy to read the answer in time: the first token may ask again at once.
       askedAt = Number.NEGATIVE_INFINITY;
       throw explain(error);
     });
@@ -69,15 +69,15 @@ export function openTokenVerifier(
     for (const [id, { until }] of verified) if (until < keysReadAt) verified.delete(id);
   }
 
-  /** The caller, when the token was verified before; after a while it is verified again. */
+  /** The caller, if the token was verified before; after a while the token is verified again. */
   function recall(token: string): Actor | Promise<Actor> | undefined {
     const known = verified.get(hashToken(token));
     if (!known) return undefined;
     const { actor, until, readAt } = known;
-    // The person may have changed.
+    // The person behind the token may have changed.
     const isKnown = !actor.person || isTrusted(readAt);
     if (isKnown && readAt > keysReadAt && performance.now() < until) return actor;
-    // This is no guess, so the limit of lookups does not count.
+    // A known token is no guess, so the limit of lookups does not apply.
     return find(token).catch(error => {
       if (error.code === 'unauthenticated') verified.delete(hashToken(token));
       throw error;
@@ -85,7 +85,7 @@ export function openTokenVerifier(
   }
 
   async function find(token: string): Promise<Actor> {
-    // From before the verification, during which its key may be withdrawn.
+    // The time is read before the verification, because the key may be withdrawn during it.
     const readAt = performance.now();
     const { payload } = await jwtVerify(token, keys, checks).catch(error => {
       throw explain(error);
@@ -94,7 +94,7 @@ export function openTokenVerifier(
     const caller = actorFromClaims(payload);
     const until = performance.now() + Math.min(trustedFor, expiresIn);
     const actor = caller.scopes.includes('own') ? await withPerson(caller) : caller;
-    // Who has no user yet may register, and go on at once.
+    // A caller without a user is not kept, so that they can register and go on at once.
     if (actor.person !== null) setBounded(verified, hashToken(token), { actor, until, readAt }, maxTokens);
     return actor;
   }
@@ -107,7 +107,7 @@ export function openTokenVerifier(
 
   function explain(error: unknown): AppError {
     const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
-    // Without the issuer's keys nobody knows whether the token is valid: 503, not 401.
+    // The token may be valid, but nobody knows while the issuer's keys are missing: 503, not 401.
     if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
       reading.failed(new OperatorError(operatorReason(error) ?? String((error as Error).cause ?? error)));
       return new AppError('unavailable', 'The keys of the token issuer cannot be read. Try again shortly.');
@@ -126,7 +126,7 @@ export function openTokenVerifier(
 const usableSubject = /^[^\p{C}]{1,255}$/u;
 
 function actorFromClaims({ iss: issuer, sub, scope, scp, exp = 0 }: JWTPayload): Actor {
-  // A number would pass the expression.
+  // A number would pass the regular expression.
   if (typeof sub !== 'string' || !usableSubject.test(sub))
     throw invalidToken('The subject of the token cannot be used.');
   const granted = [scope, scp].flat().filter(value => typeof value === 'string');

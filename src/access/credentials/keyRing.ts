@@ -9,7 +9,7 @@ import { recordById } from '#src/database/statements/recordById.ts';
 import { idInToken, isWellFormed, matches } from './apiKeyToken.ts';
 import { isTrusted } from './trust.ts';
 
-/** Milliseconds. Then a request has a key read again, and does not wait for it: a key in use is always known. */
+/** Milliseconds after which a request has its key read again without waiting, so a key in use is always known. */
 const readAgainAfter = 2000;
 /** Milliseconds. The last use of a key in constant use is written this often. */
 const writeInterval = 60_000;
@@ -32,7 +32,7 @@ export function openKeyRing({ database, now }: { database: Database; now: () => 
       return undefined;
     }
     const actor = admit(token, key);
-    // This is no guess, so the limit of lookups does not count.
+    // A known key is no guess, so the limit of lookups does not apply.
     if (!isTrusted(key.readAt)) return find(token);
     if (performance.now() - key.readAt > readAgainAfter) void lookUp(id).catch(() => {});
     return actor;
@@ -44,7 +44,7 @@ export function openKeyRing({ database, now }: { database: Database; now: () => 
     const id = idInToken(token);
     await lookUp(id);
     const shared = keys.get(id);
-    // Others may have begun that query before a revocation. The next one begins now.
+    // The shared query may have begun before a revocation. The next query begins now.
     if (shared && !isTrusted(shared.readAt)) await lookUp(id);
     const key = keys.get(id);
     if (key === undefined) throw unknownKey();
@@ -60,24 +60,24 @@ export function openKeyRing({ database, now }: { database: Database; now: () => 
     return key.actor;
   }
 
-  /** Requests with the same key share one query: while it waits for a lock, more of them would fill the connections. */
+  /** Requests with the same key share one query: several would fill the connections while they wait for a lock. */
   function lookUp(id: string): Promise<void> {
     return keptIn(lookups, id, () => read(id).finally(() => lookups.delete(id)));
   }
 
   async function read(id: string): Promise<void> {
-    // From before the query, which may miss a revocation that commits while it runs.
+    // The time is read before the query, which may miss a revocation that commits while it runs.
     const readAt = performance.now();
     const row = await keyById(database.reads, id);
     if (row === undefined) keys.delete(id);
     else setBounded(keys, id, knownKey(row, readAt), maxKeys);
   }
 
-  /** No request waits for it. What fails is tried again when the key was read again. */
+  /** Writes the last use; no request waits for it. A failed write is tried again once the key was read again. */
   function writeUse(key: KnownKey, time: Date): void {
     key.usedAt = time.getTime();
     const { id, lastUsedAt } = apiKeys;
-    // Another instance may have written a use of the same key since then.
+    // Another instance may have written a use of the same key meanwhile.
     const isLongAgo = lt(lastUsedAt, new Date(key.usedAt - writeInterval).toISOString());
     void orm(database.writes)
       .update(apiKeys)
@@ -98,7 +98,7 @@ function knownKey(row: typeof apiKeys.$inferSelect, readAt: number) {
     actor: { kind: 'key', id, name, scopes: withIncludedScopes(scopes), person } satisfies Actor,
     hash: Buffer.from(secretHash, 'latin1'),
     expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
-    /** The last use that the database has. */
+    /** The last use that the database has, or is about to have. */
     usedAt: lastUsedAt === null ? 0 : Date.parse(lastUsedAt),
     readAt,
   };

@@ -3,7 +3,7 @@ const trustedFor = 4000;
 
 let changedAt = Number.NEGATIVE_INFINITY;
 
-/** To be called when this process has revoked a key, or changed for whom a token stands: it trusts nothing from before. */
+/** Distrusts all that was read before. Called after this process revoked a key or changed for whom a token stands. */
 export const trustNothing = () => {
   changedAt = performance.now();
 };

@@ -17,8 +17,8 @@ export function networkOf(address: string | undefined): string {
 }
 
 /**
- * `X-Forwarded-For` without the ports that some proxies add (`192.0.2.1:443`, `[2001:db8::1]:443`): each connection
- * would count as another client. IPv6 without brackets stays whole, because its last group looks like a port.
+ * `X-Forwarded-For` without the ports that some proxies add (`192.0.2.1:443`, `[2001:db8::1]:443`). With ports, each
+ * connection would count as another client. IPv6 without brackets stays whole: its last group looks like a port.
  */
 export const withoutPorts = (forwarded: string): string =>
   forwarded

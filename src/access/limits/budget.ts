@@ -4,19 +4,19 @@ import { AppError, type Limit, tookTooLong, tooMuch } from '#src/core/errors.ts'
 import { Shares } from '#src/core/shares.ts';
 import type { Connection } from '#src/database/connection.ts';
 
-/** For whom an operation works, and who pays for it: a request, or one result of a subscription. */
+/** Who an operation works for and who pays for it: a request, or one result of a subscription. */
 export interface Payer {
   readonly account: { name: string };
-  /** When nobody waits for the result any more, by `performance.now()`. */
+  /** The time, by `performance.now()`, after which nobody waits for the result. */
   readonly deadline: number;
   hasLeft(): boolean;
-  /** Counts points, each as a request; fails beyond the limit of the account. Fewer than none are given back. */
+  /** Counts points, each as a request; fails beyond the limit of the account. Negative points are given back. */
   charge(points: number): Promise<void>;
   /** How many points are left. */
   left(): Promise<number>;
-  /** Counts so many points, or as many as are left; returns how many those were. */
+  /** Counts this many points, or as many as are left; returns how many it counted. */
   reserve(points: number): Promise<number>;
-  /** Does what is dear on a connection that other reads do not use, one after the other for each account. */
+  /** Does slow reads on a connection that other reads do not use, one at a time for each account. */
   onDear<T>(work: (db: Connection) => Promise<T>): Promise<T>;
 }
 
@@ -24,11 +24,11 @@ const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
 const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000];
 const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
 
-/** What is made of more values keeps the process busy for more than some ten milliseconds. */
+/** A result of more values keeps the process busy for more than some ten milliseconds. */
 const many = 2500;
 const turns = new Shares(1, 1);
 
-/** What one operation takes, counted while it takes it. After the first refusal nothing further is begun. */
+/** Counts what one operation takes while it runs. Nothing further is begun after the first refusal. */
 export class Budget {
   readonly payer: Payer;
   /** The points that were charged for records. */
@@ -37,7 +37,7 @@ export class Budget {
   #values = 0;
   /** The first refusal. */
   refusal: unknown;
-  /** The values before the last turn. */
+  /** How many values had been counted when `ownTurn` last waited. */
   #before = 0;
   #last: Promise<unknown> | undefined;
 
@@ -52,8 +52,8 @@ export class Budget {
   }
 
   /**
-   * Counts records, counts and empty lists, and their values, for each time that they are in the response. A point is
-   * for as many as a page of REST has. Settles when they are paid for; undefined when they were before.
+   * Counts records, totals and empty lists, and their values, for each time that they are in the response. One point
+   * pays for as many as a page of REST may have. Settles when they are paid for; undefined if they already are.
    */
   spend(count: number, valuesInThem: number): Promise<void> | undefined {
     this.check();
@@ -62,7 +62,7 @@ export class Budget {
     const points = Math.ceil(this.#records / pageLimit.maximum) - this.#charged;
     this.#charged += Math.max(0, points);
     const paid = points > 0 ? this.charge(points) : undefined;
-    // What is too much was read all the same: it is charged, and nobody waits for that.
+    // Records beyond a limit were read all the same: they are charged, and nobody waits for the charge.
     paid?.catch(() => {});
     this.#keep(records, this.#records);
     this.#keep(values, this.#values);
@@ -73,7 +73,7 @@ export class Budget {
     return this.payer.charge(points).catch(error => this.#refuse(error));
   }
 
-  /** Does reads one after the other: in parallel, each could use up the same remainder. */
+  /** Does reads one after the other: parallel reads could each use up the same remainder. */
   inSequence<T>(read: (remaining: number) => Promise<T>): Promise<T> {
     const result = (this.#last ?? Promise.resolve()).then(() => {
       this.check();
@@ -84,11 +84,11 @@ export class Budget {
   }
 
   /**
-   * Waits for a turn of the event loop of its own, when what comes next has many values. After it, everything else has
-   * as long as it took: others need many turns, because each statement of a transaction is one.
+   * Waits for a turn of the event loop of its own when many values come next. Other work then gets as much time as this
+   * turn took: it needs many turns, because each statement of a transaction needs one.
    */
   async ownTurn({ db }: { db: Connection }): Promise<void> {
-    // A transaction that waits would hold a connection that others write on.
+    // A transaction that waits would hold a connection that other writes need.
     if (this.#values - this.#before <= many || db.isTransaction) return;
     this.#before = this.#values;
     const { account, deadline } = this.payer;
@@ -104,7 +104,7 @@ export class Budget {
     await promise.catch(error => this.#refuse(error));
   }
 
-  /** Counts the values and the characters of a result, before its text is made. It is refused as a whole. */
+  /** Counts the values and characters of a result before its text is made. A refusal is for the whole result. */
   measure(result: unknown): void {
     const { details } = this.refusal instanceof AppError ? this.refusal : {};
     if (details && 'code' in details && details.code === text[0]) throw this.refusal;
@@ -116,7 +116,7 @@ export class Budget {
       } else if (Array.isArray(value)) {
         for (const item of value) add(item);
       } else {
-        // Twice as fast as `for in`, for objects without a prototype.
+        // `Object.keys` is twice as fast as `for in` for objects without a prototype.
         for (const name of Object.keys(value)) {
           length += name.length + 3;
           add(value[name as keyof object]);
@@ -128,7 +128,7 @@ export class Budget {
     add(result);
   }
 
-  /** The same for the text that was made. A unit of UTF-16 has at most three bytes. */
+  /** Counts the bytes of the text that was made. A unit of UTF-16 has at most three bytes. */
   measureText(made: string): void {
     if (made.length * 3 > text[2]) this.#keep(text, Buffer.byteLength(made));
   }

@@ -16,7 +16,7 @@ export interface RateLimitStore {
   close(): Promise<void>;
 }
 
-/** With fewer, many addresses would push each other out and escape their limits. */
+/** The most counts. If it were lower, many addresses would push each other out and escape their limits. */
 const maxNames = 50_000;
 
 /** Counts in the memory of this process. */
@@ -24,14 +24,14 @@ export function openMemoryStore(window: number) {
   const counts = new Map<string, { used: number; endsAt: number }>();
   return {
     add(name: string, cost: number): Usage {
-      // A sum of fractions is rounded: RateLimit-Reset would be 61 in a window of 60.
+      // Whole milliseconds: with the rounding errors of fractions, RateLimit-Reset would be 61 in a window of 60.
       const time = Math.floor(performance.now());
       let count = counts.get(name);
       if (count === undefined || count.endsAt <= time) {
         count = { used: 0, endsAt: time + window };
         setBounded(counts, name, count, maxNames);
       }
-      // What is given back may be of the window before.
+      // Points that are given back may have been counted in the window before.
       count.used = Math.max(0, count.used + cost);
       return { used: count.used, endsIn: count.endsAt - time };
     },

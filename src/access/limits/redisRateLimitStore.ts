@@ -5,7 +5,7 @@ import { watchService } from '#src/database/watch.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { openMemoryStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
-/** One script: a crash between separate commands would leave a count that never expires. */
+/** Counts in one script: a crash between separate commands would leave a count that never expires. */
 const script = `
 local used = redis.call('incrby', KEYS[1], ARGV[1])
 if used < 0 then used = redis.call('incrby', KEYS[1], -used) end
@@ -26,14 +26,14 @@ export function openRedisRateLimitStore(url: string, window: number, log: Log): 
     scripts: { count: { numberOfKeys: 1, lua: script } },
   };
   const { redis, report } = connectRedis<Client>(url, options, error => watch.failed(error));
-  /** False when Redis does not count. */
+  /** Counts in Redis; false when Redis does not count. */
   const count = (name: string, cost: number): Promise<Usage | false> =>
     redis.count(name, cost, window).then(([used, endsIn]) => ({ used, endsIn }), report);
   const watch = watchService({
-    // With a write: a read-only replica or a full Redis accepts connections and refuses every write.
+    // The check writes, because a read-only replica or a full Redis accepts connections and refuses every write.
     check: async () => void (await count('probe', 0)),
     every: 250,
-    // While Redis is there, its failures are noticed by requests.
+    // Requests notice the failures of Redis while it is there.
     cannotTell: (): boolean => !watch.isAway(),
     log,
     level: 'warn',

@@ -1,14 +1,14 @@
 import type { Connection } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
 
-/** All in milliseconds. Each notification takes a lock that all commits share. */
+/** All in milliseconds. Notifications are rare, because each takes a lock that all commits share. */
 const atMostEvery = 20;
 const sayEvery = 1000;
 const heardFor = 5000;
 
 /**
- * The database, whose writes are announced. While nobody follows, nothing is sent: followers say each second that they
- * are there.
+ * Announces the writes of a database to the followers in all processes. Nothing is sent while nobody follows: a process
+ * with followers says so every second.
  */
 export function announced(database: Database): Database {
   const { messages } = database;

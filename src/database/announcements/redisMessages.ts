@@ -4,10 +4,10 @@ import { connectRedis } from '#src/database/redisClient.ts';
 
 const channel = `${serviceName}:messages`;
 
-/** Messages through Redis. While it is out of reach there are none. */
+/** Sends messages through Redis. They are lost while Redis is out of reach. */
 export function openRedisMessages(url: string): Messages & { close: () => void } {
   const connect = () => connectRedis(url, { keyPrefix: '' }, () => {}).redis;
-  // A connection that listens sends nothing else.
+  // A connection that listens can send nothing else.
   const [sender, listener] = [connect(), connect()];
   listener.on('ready', () => listener.subscribe(channel).catch(() => {}));
   return {

@@ -28,7 +28,7 @@ class EmbeddedClient extends PGlite {
   }
 }
 
-/** A message is a letter, its length without the letter, and its content. */
+/** Reads the rows of an answer again. A message is a letter, its length without the letter, and its content. */
 function readAgain(read: Message[], bytes: Buffer): void {
   let start = 0;
   for (const message of read) {
@@ -39,7 +39,7 @@ function readAgain(read: Message[], bytes: Buffer): void {
   }
 }
 
-/** The number of values, then for each its length, which is -1 for null, and its text. */
+/** A row is the number of its values, then for each value its length, which is -1 for null, and its text. */
 function readRow({ fields }: messages.DataRowMessage, content: Buffer): void {
   let start = 2;
   for (const index of fields.keys()) {
@@ -60,17 +60,17 @@ export const embeddedConnection = (client: PGlite): Connection =>
   });
 
 const asText = (value: string) => value;
-/** Times stay the text of the server. */
+/** Times stay the text that the server sends. */
 const parsers = { [types.TIMESTAMPTZ]: asText, [types.TIMESTAMP]: asText, [types.DATE]: asText };
 
 const rowsBy =
   (client: Pick<Transaction, 'query' | 'exec'>): Connection['rows'] =>
   async (text, params) => {
     const options = { rowMode: 'array', parsers } as const;
-    // Without parameters there may be several statements, as in a migration.
+    // A text without parameters may hold several statements, as a migration does.
     const results =
       params.length === 0 ? await client.exec(text, options) : [await client.query(text, params, options)];
-    // PGlite answers without one: a worker with many events to try held up all requests and timers for 15 seconds.
+    // PGlite ends no turn of the event loop: a worker with many events held up all requests and timers for 15 seconds.
     await turn();
     return (results.at(-1)?.rows ?? []) as unknown[][];
   };

@@ -4,15 +4,15 @@ import type { Log } from '#src/telemetry/log.ts';
 import { embeddedConnection } from './client.ts';
 import { lockFolder, openFolder, openInMemory, watchDisk } from './folder.ts';
 
-/** Without a folder, the data is in memory. A snapshot is the content of a new database. */
+/** The data is in memory if there is no folder. A snapshot is the content of a new database. */
 interface Location {
   folder?: string;
   snapshot?: Blob | undefined;
 }
 
-/** Postgres inside the process: for the first minute and for tests, with nothing installed. */
+/** Opens Postgres inside the process, which needs no installation: for a first try and for tests. */
 export async function openEmbedded({ folder, snapshot }: Location, log: Log): Promise<Database> {
-  // Closed again in reverse when a step fails.
+  // When a step fails, what was opened is closed in reverse order.
   await using opened = new AsyncDisposableStack();
   if (folder !== undefined) opened.defer(lockFolder(folder));
   const disk = folder === undefined ? undefined : await watchDisk(folder, log);
@@ -32,7 +32,7 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
     ready: Promise.resolve(),
     hasConnections: () => true,
     embedded: client,
-    // Waits for an open transaction and for the running statement; later ones are refused.
+    // Waits for an open transaction and for the running statement; later statements are refused.
     close: () => parts.disposeAsync(),
   };
 }

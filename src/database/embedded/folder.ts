@@ -8,7 +8,7 @@ import { watchService } from '#src/database/watch.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { openClient } from './client.ts';
 
-/** Each start fills the buffers with zeros: with the default of 128 MB, that is a third of its time. */
+/** Each start fills the buffers with zeros, which takes a third of its time with the default of 128 MB. */
 const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
 
 const from = (snapshot: Blob | undefined) => (snapshot ? { loadDataDir: snapshot } : {});
@@ -23,7 +23,7 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
   if (snapshot && existsSync(data)) throw new OperatorError(`There is already a database in ${folder}.`);
   if (!existsSync(data)) {
     log.info(`Creating an embedded Postgres in ${folder}: this takes a few seconds, once.`);
-    // Created under another name and then renamed, so that a process killed half way leaves no broken one.
+    // The database is created under another name and renamed: a process killed half way leaves no broken database.
     const unfinished = join(folder, 'postgres.unfinished');
     rmSync(unfinished, { recursive: true, force: true });
     mkdirSync(unfinished, { mode: 0o700 });
@@ -32,7 +32,7 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
   }
   chmodSync(data, 0o700);
   const client = await openClient({ dataDir: data, startParams });
-  // A new database has files with 0666, whatever the umask.
+  // The files of a new database have the mode 0666, whatever the umask is.
   for (const file of readdirSync(data, { recursive: true, withFileTypes: true }))
     if (!file.isSymbolicLink())
       chmodSync(join(file.parentPath, file.name), file.isDirectory() ? 0o700 : 0o600);
@@ -40,11 +40,11 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
 }
 
 /**
- * Makes this process the only one on a folder; two would destroy its data. An SQLite file holds a lock of the operating
+ * Makes this process the only one in a folder; two would destroy its data. An SQLite file holds a lock of the operating
  * system: that works on every platform, and a killed process cannot leave it behind.
  */
 export function lockFolder(folder: string): () => void {
-  // One that is there may hold more than ours, so its own mode stays.
+  // A folder that exists keeps its mode, because it may hold more than the database.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   let lock: DatabaseSync | undefined;
   try {
@@ -65,7 +65,7 @@ export function lockFolder(folder: string): () => void {
 }
 const sqliteBusy = 5;
 
-/** Four segments of Postgres' log. Without space for the next one, the whole process stops. */
+/** Bytes of four segments of Postgres' log. The whole process stops when there is no space for the next segment. */
 const reserve = 64 * 1024 * 1024;
 
 /** Watches the disk of a folder, so that requests are refused before it is full. Fails if it already is. */

@@ -13,22 +13,21 @@ const spreading = new URL('../../../drizzle/spread.sql', import.meta.url);
 
 const notAllowed = '42501';
 
-/** Any constant: every process that migrates takes this lock. */
+/** The advisory lock that every process that migrates takes. The number is arbitrary. */
 const migrationLock = 7_283_451;
 
 /**
- * Brings the database up to date. A role that owns nothing passes if the database is up to date. Of two instances
- * that start at once, the second waits for the lock, which ends with the transaction: a killed process leaves no lock
- * behind, also through a pooler. Drizzle's own function would open a transaction of its own; this one uses the same
- * table.
+ * Brings the database up to date. A role that owns nothing may call it when nothing is pending. When two instances
+ * start at once, the second waits for the lock. The lock ends with the transaction, so a killed process leaves none
+ * behind, even through a pooler. Drizzle's own function would open another transaction; this one uses its table.
  */
 export async function migrate(db: Connection, log?: Pick<Log, 'warn'>, folder?: string): Promise<void> {
   await refuseOtherEncodings(db);
-  // Fails on a standby, as all writes would: it is asked again until it is promoted.
+  // Fails on a standby, as all writes would; the service tries again until the standby is promoted.
   await db.rows('select pg_current_xact_id()', []);
   await asOwner(db, async () => {
     const { pending, edited } = await migrationState(db, folder);
-    // Waiting for another instance, or building an index on a large table, takes long.
+    // Waiting for another instance or building an index on a large table takes long.
     if (pending.length > 0) await inLongTransaction(db, inside => runMigrations(inside, folder));
     if (edited.length > 0) log?.warn(editedText(edited));
   });
@@ -37,7 +36,7 @@ export async function migrate(db: Connection, log?: Pick<Log, 'warn'>, folder?: 
 export const editedText = (tags: string[]) =>
   `Migrations were edited after they ran here: ${tags.join(', ')}. Write a new one instead.`;
 
-/** Work that needs the owner of the tables; another role is told who that is. */
+/** Does work that only the owner of the tables may do. The error for another role names the owner. */
 async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -54,7 +53,7 @@ async function runMigrations(inside: Connection, folder?: string): Promise<void>
   await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
   // Another instance may have been faster.
   const { pending } = await migrationState(inside, folder);
-  // Citus sends this to all nodes, also where the schema is there.
+  // Citus would send `create schema if not exists` to all nodes every time, and fail while a node is away.
   const [[exists] = []] = await inside.rows(`select to_regnamespace('drizzle')`, []);
   if (exists === null) await inside.rows('create schema drizzle', []);
   await inside.rows(
@@ -72,14 +71,14 @@ async function runMigrations(inside: Connection, folder?: string): Promise<void>
 }
 
 /**
- * The migrations that are missing, in the order of the journal, also those that are older than one that ran; the names
- * of those that ran with another text; and how many ran of another release. Changes nothing.
+ * Reads which migrations are missing, in the order of the journal and even if older than one that ran; the names of
+ * those that ran with another text; and how many ran that this release does not have. Changes nothing.
  */
 export async function migrationState(db: Connection, folder = migrationsFolder) {
-  // Not `to_regclass`: after waiting for the lock, it may answer from a cache of before.
+  // `to_regclass` may answer from an outdated cache after the wait for the lock, so `pg_tables` is read.
   const [[exists] = []] = await db.rows(`select tablename ${ofTable}`, []);
   const applied = exists ? await db.rows(`select hash, created_at from ${table}`, []) : [];
-  /** Finds one that ran, which counts once: a later migration may do the same as an earlier one. */
+  /** Removes one that ran, so that it counts once: a later migration may do the same as an earlier one. */
   const take = (column: number, value: unknown) => {
     const i = applied.findIndex(row => String(row[column]) === String(value));
     return i >= 0 && applied.splice(i, 1);
@@ -98,7 +97,7 @@ function readMigrations(folder: string) {
   }));
 }
 
-/** For a role that may not: the owner of the tables may or, before there are any, that of the database. */
+/** Tells a role that may not migrate who may: the owner of the tables or, if there are none, of the database. */
 async function whoMigrates(db: Connection, reason: string): Promise<string> {
   const [[role, owner] = []] = await db.rows(
     `select current_user::text, coalesce((select tableowner ${ofTable}),
@@ -117,7 +116,7 @@ export async function refuseOtherEncodings(db: Connection): Promise<void> {
   );
 }
 
-/** Spreads the tables that grow over the nodes of Citus, all or none; returns false when they were spread before. */
+/** Spreads the growing tables over the nodes of Citus, all or none; returns false if they were spread before. */
 export async function spread(db: Connection): Promise<boolean> {
   const [[hasCitus] = []] = await db.rows(`select 1 from pg_extension where extname = 'citus'`, []);
   if (!hasCitus)
@@ -128,7 +127,7 @@ export async function spread(db: Connection): Promise<boolean> {
 }
 
 async function spreadTables(inside: Connection): Promise<boolean> {
-  // Of two calls at once, the second waits here.
+  // When two calls come at once, the second waits here.
   await inside.rows('lock table webhook_events', []);
   const [isSpread] = await inside.rows(
     `select 1 from pg_dist_partition where logicalrelid = 'webhook_events'::regclass and partmethod = 'h'`,

@@ -9,7 +9,7 @@ import { Pool } from './pool.ts';
 
 export interface Server {
   url: string;
-  /** Of one pool. */
+  /** The connections of one pool. */
   connections: number;
   /** Whether a pooler gives each transaction another session. */
   pooled?: boolean;
@@ -32,10 +32,7 @@ type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>;
 /** Settings that a pooler keeps for each client. */
 const carried = { application_name: serviceName, TimeZone: 'UTC' };
 
-/**
- * A setting that no pooler passes on: it refuses the settings of a session, or drops those that it was told to
- * ignore.
- */
+/** A setting that no pooler passes on: poolers refuse settings of a session, or drop those they are told to ignore. */
 const mark = `${serviceName}.session`;
 
 const sessionSettings = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server) => ({
@@ -44,15 +41,15 @@ const sessionSettings = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server
   statement_timeout: String(statementTimeout),
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
-  // Parallel workers make a single count faster, and counts under load three times slower. The driver drops the
-  // number 0.
+  // Parallel workers make a single count faster, but counts under load three times slower. The value is text, because
+  // the driver drops the number 0.
   max_parallel_workers_per_gather: '0',
-  // With millions of rows, compiling a page and its total took ten times as long as running it.
+  // Compiling the query of a page and its total took ten times as long as running it, with millions of rows.
   jit: 'off',
 });
 
 const asText = (value: unknown) => value;
-/** Times stay the text of the server, and JSON parameters are texts already. */
+/** Times stay the text that the server sends, and JSON parameters are text already. */
 const types = {
   instant: { to: 1184, from: [1184, 1114, 1082], serialize: asText, parse: asText },
   json: { to: 3802, from: [114, 3802], serialize: asText, parse: JSON.parse },
@@ -63,15 +60,14 @@ export function connectTo(server: Server, options: ClientOptions = {}): Pool {
   const connect = () =>
     postgres(server.url, {
       max: server.connections,
-      // The driver would print them.
+      // The driver would print notices.
       onnotice: () => {},
-      // A server that needs longer is away.
+      // Seconds. A server that needs longer counts as out of reach.
       connect_timeout: 3,
       backoff: () => 0,
-      // A prepared statement belongs to its session, and a pooler refuses most settings of one.
+      // A pooler changes sessions, to which prepared statements belong, and refuses most settings of a session.
       prepare: !server.pooled,
-      // After a statement, a pooler gives the session to another client: what was sent behind it would never be
-      // answered.
+      // A pooler gives the session to another client after a statement, and never answers what was sent behind it.
       ...(server.pooled && { max_pipeline: 0 }),
       connection: server.pooled ? carried : sessionSettings(server),
       types,
@@ -89,10 +85,7 @@ export function connectProbe(server: Server, onMessage: (message: string) => voi
   return connectTo({ ...server, connections: 1 }, options);
 }
 
-/**
- * Through a pooler that DATABASE_POOLER does not name, prepared statements fail, and pipelined ones are never
- * answered.
- */
+/** Refuses a pooler that DATABASE_POOLER does not name: prepared statements fail, and pipelined ones get no answer. */
 export async function refuseHiddenPooler(db: Connection): Promise<void> {
   const [[own] = []] = await db.rows(`select current_setting('${mark}', true)`, []).catch(error => {
     if (error.message.startsWith('unsupported startup parameter')) return [];
@@ -139,6 +132,6 @@ async function repeatIfOutdated<T>(prepare: boolean, work: (prepare: boolean) =>
   }
 }
 
-/** Whether the driver met an outdated statement. It has dropped the statement: the next call prepares it. */
+/** Whether the driver met an outdated statement. The driver has dropped it, so the next call prepares it again. */
 const isOutdated = (error: unknown): boolean =>
   error instanceof Error && ('outdated' in error || isOutdated(error.cause));

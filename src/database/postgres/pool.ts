@@ -4,7 +4,7 @@ import { OperatorError } from '#src/core/errors.ts';
 /** The version of patches/postgres+3.4.9.patch that this code needs, and what that patch adds to the driver. */
 const patch = 'fixed-8';
 interface Patched {
-  /** Fails the statements that have waited for a connection for so many milliseconds. They were never sent. */
+  /** Fails the statements that have waited this many milliseconds for a connection. They were never sent. */
   refuse: (age: number) => void;
   /** Connections at work, and statements that wait for one. */
   load: () => { used: number; waiting: number };
@@ -33,10 +33,10 @@ export class Pool {
     this.#connect = connect;
     this.sql = open(connect);
     let [last, goesOn] = [performance.now(), 0];
-    // Otherwise requests would pile up behind those that hold every connection.
+    // Keeps requests from piling up behind those that hold every connection.
     this.#sweep = setInterval(() => {
       const now = performance.now();
-      // This process stood still: its connections have done nothing, and what waits has its whole time again.
+      // While this process stood still, its connections did nothing, so waiting statements get their whole time again.
       if (now - last > 1000) goesOn = now;
       last = now;
       if (now - goesOn > wait * 1000) this.sql.refuse(wait * 1000);
@@ -45,7 +45,7 @@ export class Pool {
 
   /** The rows of an answer; rejects when the server does not answer in time. */
   async ask(text: string, timeout: number): Promise<Record<string, unknown>[]> {
-    // In halves: if this process stood still, the first is over at once, and the answer arrives during the second.
+    // The wait has two halves: if this process stood still, the first ends at once; the answer comes in the second.
     let isSilent = false;
     const giveUp = () => {
       isSilent = true;
@@ -72,7 +72,7 @@ export class Pool {
     void dead.end({ timeout: 0 });
   }
 
-  /** Running statements get `grace` seconds. */
+  /** Closes every connection. Running statements get `grace` seconds. */
   async close(grace = 1): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);

@@ -13,23 +13,23 @@ const checkEvery = 250;
 /** Longer than a busy server ever needs for `select 1`. A dead one may keep a socket silent for 15 minutes. */
 const answerTimeout = 5000;
 /**
- * A write that waits for a lock takes a connection from others, and statements sent behind it wait too: after this time
- * it waits without a connection (`write`).
+ * A write that waits for a lock takes a connection from others, and the statements sent behind it wait too. After this
+ * time the statement fails, and `write` waits without a connection.
  */
 const writeLockTimeout = 50;
 
-/** A PostgreSQL server. Opening never waits for it: it may be away now, and at any time later. */
+/** Opens a PostgreSQL server without waiting for it: the server may be away now, and at any time later. */
 export function openPostgres(server: Server, log: Log): Database {
-  // Reads are pipelined: fewer connections cost less.
+  // Reads are pipelined, so half as many connections are enough, and they cost less.
   const reading = { ...server, connections: Math.ceil(server.connections / 2) };
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
   const dear = connectTo({ ...server, connections: 1 });
   const writes = pooledConnection(writers);
   const listeners: ((message: string) => void)[] = [];
-  // On a connection of its own, so that its answer never waits behind other work: a late one means a dead server.
+  // The probe has its own connection, where no answer waits behind other work: a late answer means a dead server.
   const probe = connectProbe(server, message => listeners.forEach(hear => void hear(message)));
-  // Each time, because the connection may be a new one. A pooler cannot listen.
+  // Each check listens again, because its connection may be a new one. A pooler cannot pass messages on.
   const question = server.pooled ? 'select 1' : `listen "${serviceName}"`;
   const migrations = prepareMigrations(writes, server, log);
   const watch = watchService({
@@ -41,7 +41,7 @@ export function openPostgres(server: Server, log: Log): Database {
       void migrations.run();
     },
     every: checkEvery,
-    // Statements of a server that is gone would wait until TCP gives up.
+    // Statements sent to a server that is gone would wait until TCP gives up.
     onAway: () => [readers, writers, dear].forEach(pool => void pool.reset()),
     log,
     away: 'The database is out of reach. Trying until it is back.',
@@ -76,14 +76,14 @@ export function openPostgres(server: Server, log: Log): Database {
   };
 }
 
-/** The migrations, which run when the server answers, and again after an interruption. */
+/** The migrations, which run when the server answers, and run again after an interruption. */
 function prepareMigrations(db: Connection, server: Server, log: Log) {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   ready.catch(() => {});
   let migrated = false;
   let running = false;
   let stopped = false;
-  /** Gives up if they can never run because of this error; returns whether it did. */
+  /** Gives up if this error means that the migrations can never run; returns whether it did. */
   function failFor(error: unknown): boolean {
     if (migrated || (isOutage(error) && !isDenied(error))) return false;
     reject(error);
@@ -112,12 +112,12 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
   return { ready, run, failFor, done: () => migrated && !stopped, stop };
 }
 
-/** All connections are busy; or the server refuses the role, lacks the database, or is full. */
+/** Codes for busy connections, or for a server that refuses the role, lacks the database or is full. */
 const noSession = /^(CONNECTION_WAIT_TIMEOUT$|28|3D|53)/;
 
-/** Asks for connections as requests do. The probe may keep its session when the server lets no new one in. */
+/** Asks for connections as requests do: the probe may keep its session while the server accepts no new ones. */
 function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
-  /** In a row. Counting a single one would take a server out of the balancer that is busy for a moment. */
+  /** Refusals in a row. If one were enough, a server that is busy for a moment would leave the load balancer. */
   let refusals = 0;
   return watchService({
     check: async () => {

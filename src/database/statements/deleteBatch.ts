@@ -12,8 +12,7 @@ interface Choice {
 /** Deletes the first matching rows in the order of a column, and returns how many. */
 export async function deleteBatch(db: Connection, { key, matching, order = key }: Choice): Promise<number> {
   const first = orm(db).select({ key }).from(key.table).where(matching).orderBy(order).limit(most);
-  // The deletion may wait for a transaction that changes one of these rows, such as a replay: the row may no longer
-  // match.
+  // Rows are matched again, because the deletion may wait for a transaction that changes one, such as a replay.
   const chosen = and(inArray(key, first), matching);
   return (await orm(db).delete(key.table).where(chosen).returning({ key })).length;
 }

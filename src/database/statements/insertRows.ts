@@ -2,7 +2,7 @@ import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '#drizz
 
 /**
  * The source of an `insert … select` of any number of rows: one text, with the rows as JSON in the parameter `$rows`.
- * Columns whose default is an expression get that.
+ * A column whose default is an expression always gets that default.
  */
 export function rowsOfTable(table: PgTable): SQL {
   const columns = Object.entries<Column>(getTableColumns(table)).map(([member, column]) => {
@@ -16,7 +16,7 @@ export function rowsOfTable(table: PgTable): SQL {
     from json_to_recordset(${sql.placeholder('$rows')}::text::json) as new (${sql.join(types, sql`, `)})`;
 }
 
-/** An array as PostgreSQL reads it. */
+/** An array as text that PostgreSQL reads. */
 export const arrayText = (values: unknown[]) => `{${values.map(elementText).join()}}`;
 
 function elementText(value: unknown): string {

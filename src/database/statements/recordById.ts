@@ -7,12 +7,12 @@ import { statement, unknown } from './statement.ts';
 
 export type RecordTable = PgTable & { id: PgColumn };
 
-/** Calls that one statement answers. */
+/** The most calls that one statement answers. */
 const maxBatchSize = 1000;
 
 /**
- * A function that reads a record of a table by id, in a statement with the other calls of the same turn of the event
- * loop, of all requests. No call joins a statement that was sent, so no answer is older than its question.
+ * Makes a function that reads a record of a table by id. All calls in one turn of the event loop, of all requests,
+ * share a statement. No call joins a statement that was sent already, so no answer is older than its question.
  */
 export function recordById<T extends RecordTable>(table: T) {
   type Stored = T['$inferSelect'] & { id: string };

@@ -25,7 +25,7 @@ type Values = Record<string, unknown>;
 export const builder: Orm = drizzle(() => Promise.reject(new Error('Only a connection runs statements.')));
 
 /**
- * A hot statement: its text is built once, the drivers prepare it, and its values travel as placeholders. Building it
+ * A hot statement: its text is built once, the drivers prepare it, and its values travel as parameters. Building it
  * with Drizzle for each call costs five times what the statement costs.
  */
 export function statement<C extends Columns>(
@@ -38,15 +38,15 @@ export function statement<C extends Columns>(
 }
 
 /**
- * A value that the planner does not know. For a low limit or few ids it would take another plan for cheaper than the
- * one that it keeps, and plan each execution of a statement again, which takes as long as reading a page.
+ * Hides a value from the planner. If the planner saw a low limit or few ids, it would think another plan cheaper than
+ * the one that it keeps, and plan each execution again, which takes as long as reading a page.
  */
 export const unknown = (name: string, type = 'bigint') =>
   sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
 
 const dialect = new PgDialect();
 
-/** The same without the mapping, for statements whose rows are more than a record. */
+/** Does what `statement` does without mapping the rows, for statements whose rows hold more than a record. */
 export function rowsOf(query: SQLWrapper) {
   const { sql: text, params } = dialect.sqlToQuery(query.getSQL());
   return async (connection: Connection, values: Values = {}): Promise<unknown[][]> => {
@@ -54,14 +54,14 @@ export function rowsOf(query: SQLWrapper) {
     try {
       return await connection.rows(text, filled);
     } catch (cause) {
-      // As Drizzle does it: the stack of the driver does not know who asked.
+      // Wraps the error as Drizzle does: the stack of the driver does not show who asked.
       throw new DrizzleQueryError(text, filled, cause as Error);
     }
   };
 }
 
 /**
- * Turns rows into records. How to read each column is decided once: Drizzle decides it for each value, which for 20
+ * Turns rows into records. It decides once how to read each column. Drizzle decides that for each value, which for 20
  * records takes as long as Postgres takes to find them.
  */
 export function rowMapper<C extends Columns>(columns: C): (row: unknown[]) => Row<C> {

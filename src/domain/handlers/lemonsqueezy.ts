@@ -9,7 +9,7 @@ const asSaid = becomesAsSaid(
     past_due: 'past_due',
     unpaid: 'unpaid',
     paused: 'paused',
-    // Until the end of what is paid, the customer can still use it.
+    // The customer can use a cancelled subscription until the end of the paid period.
     cancelled: 'active',
     expired: 'canceled',
   },

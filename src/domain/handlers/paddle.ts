@@ -13,7 +13,7 @@ const asSaid = becomesAsSaid(
   {
     id: 'data.id',
     currentPeriodEnd: 'data.current_billing_period.ends_at',
-    // In an object that is null when nothing is scheduled.
+    // `scheduled_change` is null when nothing is scheduled.
     cancelAtPeriodEnd: ['data.scheduled_change.action', 'data.scheduled_change'],
     cancelWords: { cancel: true, pause: false, resume: false, null: false },
   },

@@ -5,7 +5,7 @@ const asSaid = becomesAsSaid(
   'payload.subscription.entity.status',
   {
     created: 'incomplete',
-    // The mandate is given, the first payment is due later.
+    // The customer has given the mandate; the first payment is due later.
     authenticated: 'trialing',
     active: 'active',
     pending: 'past_due',
@@ -15,7 +15,7 @@ const asSaid = becomesAsSaid(
     completed: 'canceled',
     expired: 'incomplete_expired',
   },
-  // It does not say whether a subscription ends with its period.
+  // Razorpay does not say whether a subscription ends with its period.
   { id: 'payload.subscription.entity.id', currentPeriodEnd: 'payload.subscription.entity.current_end' },
 );
 

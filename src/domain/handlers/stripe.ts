@@ -2,19 +2,19 @@ import { type SubscriptionStatus, subscriptionStatuses } from '#schemas/service/
 import type { Handler } from '#src/webhooks/handler.ts';
 import { becomes, becomesAsSaid, type SubscriptionSources } from '#src/webhooks/status.ts';
 
-/** Stripe: "The Subscription object". The period of before API version 2025-03-31 is beside the items. */
+/** Stripe: "The Subscription object". API versions before 2025-03-31 have the period beside the items. */
 const subscription: SubscriptionSources = {
   id: 'data.object.id',
   currentPeriodEnd: ['data.object.current_period_end', 'data.object.items.data.0.current_period_end'],
   cancelAtPeriodEnd: 'data.object.cancel_at_period_end',
 };
 
-/** "The Invoice object", today and before API version 2025-03-31. */
+/** "The Invoice object", today's and that of API versions before 2025-03-31. */
 const invoice: SubscriptionSources = {
   id: ['data.object.parent.subscription_details.subscription', 'data.object.subscription'],
 };
 
-/** Our words are Stripe's. */
+/** The service uses Stripe's words for its statuses. */
 const words = Object.fromEntries(subscriptionStatuses.map(status => [status, status]));
 const asSaid = becomesAsSaid('data.object.status', words as Record<string, SubscriptionStatus>, subscription);
 

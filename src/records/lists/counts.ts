@@ -13,22 +13,22 @@ import {
 
 const { raw } = sql;
 
-/** Each parent with records: its id, its total, and how many rows were counted for that. */
+/** Selects each parent that has records: its id, its total, and how many rows were counted for that. */
 export const totalsStatement = (rules: ListRules, selection: Selection) =>
   sql`select "$parent", ${countQuery(rules, selection)} group by "$parent"`;
 
 /**
- * Counts at most `$most` rows: those that the rarest filter selects, of which the others choose. A limit of those that
- * are chosen would let few of them pass all the others.
+ * Reads at most `$most` rows that the rarest filter selects, and counts those that the other filters match too. A limit
+ * on the matches would not bound the rows that are read: a list with few matches would read all of them.
  */
 export function countQuery(rules: ListRules, selection: Selection): SQL {
   const { table, filters } = rules;
   const { perParent } = selection;
   const others = otherFilters(rules, selection);
-  // At least one, for Citus. They have the same names in the rows as in the table.
+  // Citus needs at least one column. The rows get the names of the table and its columns, which the filters use.
   const columns = joinComma([...new Set([table.id, ...others.map(name => filters[name] as PgColumn)])]);
   const name = raw(`"${getTableName(table)}"`);
-  // With a limit, it reads the index in order.
+  // The limit makes PostgreSQL read the index in order.
   const rows = sql`select ${columns} ${passedBy(rules, selection)} limit ${numberIn(rules)('$most')}`;
   const ofParents = sql`select ${parent} as "$parent", ${name}.* from ${parents} cross join lateral (${rows}) as ${name}
     limit ${numberIn(rules)('$most')}`;
@@ -37,11 +37,11 @@ export function countQuery(rules: ListRules, selection: Selection): SQL {
     from (${perParent === undefined ? rows : ofParents}) as ${name}`;
 }
 
-/** The filters that choose of what the rarest one selects. */
+/** The filters that narrow what the rarest one selects. */
 export const otherFilters = ({ filters }: ListRules, { used, rarest }: Selection) =>
   used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
 
-/** What is counted, in the order of the index of the rarest filter: otherwise PostgreSQL might choose another one. */
+/** The rows to count, in the order of the index of the rarest filter: it keeps PostgreSQL from choosing another one. */
 export function passedBy(rules: ListRules, selection: Selection): SQL {
   const others = otherFilters(rules, selection);
   const used = selection.used.filter(name => !others.includes(name));

@@ -24,16 +24,16 @@ import {
 import { type PageReading, positionValue } from './selection.ts';
 import { type Plan, planPage } from './statements.ts';
 
-/** Records with a list each, as values of the filter that selects it. */
+/** The ids of parents that have a list each, and the filter that selects the list of one id. */
 export interface Parents<Filter extends string = string> {
   filter: Filter;
   ids: string[];
 }
 
 /**
- * A list of records of type T, read for itself or for each of many parents. A page by number comes with the total. A
- * page by cursor costs the same at any depth, because nothing is counted or skipped: it begins at a position in an
- * index.
+ * A list of records of type T, read as one list or as a list for each of many parents. A page by number comes with the
+ * total. A page by cursor costs the same at any depth, because nothing is counted or skipped: it begins at a position
+ * in an index.
  */
 export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
@@ -88,7 +88,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const rows = await read(reading.descending, start, query.limit + 1).catch(error => {
       throw isNoValue(error) ? wrongCursor(query) : error;
     });
-    // From an empty page, the way back begins at the other end of the list.
+    // The page behind an empty one is the last page of the list, or the first one for `before`.
     const hasBehind =
       start.length > 0 && (await read(!reading.descending, plan.positionOf(rows[0]), 1)).length > 0;
     const slice = this.#sliceOf(query, plan, rows, hasBehind);
@@ -97,7 +97,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { ...slice, meta: { limit: query.limit, next, previous } };
   }
 
-  /** The page of each parent, by number or at an end of the list: one statement, and at most so many records in all. */
+  /** Reads a page of each parent, by number or at an end of its list, in one statement, with at most `most` records. */
   async ofEach(
     context: Context,
     { filter, ids }: Parents<Filter>,
@@ -106,7 +106,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   ): Promise<Map<string, Slice<T>>> {
     const query = this.#allowed(context, asked);
     const { $skip } = cursorValues(query);
-    // What is counted is at least what is passed, and is paid for.
+    // Counting the lists pays for the rows that the pages pass, because it counts at least as many.
     const totals =
       $skip * ids.length >= rowsOfPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
     const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
@@ -121,7 +121,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return new Map(ids.map(id => [id, cutRange(id)]));
   }
 
-  /** The total of each parent: one statement. */
+  /** Reads the total of each parent in one statement. */
   async totalOfEach(
     context: Context,
     { filter, ids }: Parents<Filter>,
@@ -142,7 +142,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return new Map(ids.map(id => [id, found.get(id) ?? 0]));
   }
 
-  /** The query, limited to what is the caller's if the list is private and the caller has only `own`. */
+  /** The query, limited to the caller's records if the list is private and the caller has only `own`. */
   #allowed<Q extends object>(context: Context, query: Q): Q {
     const { scope, filters } = this.#rules;
     need(context, scope);
@@ -152,12 +152,12 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { ...query, [ownFilter]: person ?? firstId };
   }
 
-  /** The filters that have a value, in one order. */
+  /** The filters that have a value, always in the same order. */
   #usedIn(criteria: Criteria): string[] {
     return namesIn(Object.keys(this.#rules.filters), criteria);
   }
 
-  /** The records of these rows, of which one may be beyond the limit. */
+  /** The page of these rows. One row more than the limit shows that there are more. */
   #sliceOf(
     query: ListQuery,
     { toRecord, positionOf }: Plan,
@@ -178,7 +178,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const { sort: named = '-createdAt' } = query;
     const sort = named.replace('-', '');
     const { counted = [], rarestFirst } = this.#rules;
-    // Those whose totals are kept have few values.
+    // Filters whose totals are kept come last: they have few values, so each value has many records.
     const byRarity = used.toSorted((a, b) => Number(counted.includes(a)) - Number(counted.includes(b)));
     const rarest = [how.perParent ?? '', ...(rarestFirst?.(query) ?? byRarity)].find(each =>
       used.includes(each),
@@ -187,7 +187,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { ...how, used, hasPeriod: hasPeriod(query), rarest, sort, descending };
   }
 
-  /** The list with its order and its filters: what a cursor fits. */
+  /** Names the list with its order and its filters. A cursor fits only the list whose name it was made with. */
   #listNameOf(query: ListQuery): string {
     const filters = this.#usedIn(query).map(filter => [filter, query[filter as never]]);
     return JSON.stringify([getTableName(this.#rules.table), query.sort, readPeriod(query), filters]);
@@ -198,7 +198,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 }
 
-/** The values of a query in a statement. */
+/** The values of a query, by placeholder of a statement. */
 const cursorValues = (query: ListQuery) => ({
   ...query,
   ...readPeriod(query),
@@ -221,5 +221,5 @@ const wrongCursor = ({ before }: Cursors) =>
     'is not a cursor of this list with these filters and this sort',
   );
 
-/** A forged cursor may hold a value that its column cannot have, such as a word as a number. */
+/** A forged cursor may hold a value that its column cannot have, such as a word for a number. */
 const isNoValue = (error: unknown) => databaseFailure(error)?.code.startsWith('22');

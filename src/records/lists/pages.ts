@@ -32,7 +32,7 @@ export function cursorsAround(
   { next, previous }: CursorMeta,
 ): Neighbours {
   return {
-    // Without it, the first page would be one by number.
+    // A query without `after` would be a page by number.
     first: { ...query, after: '' },
     prev: previous === null ? undefined : { ...query, before: previous },
     next: next === null ? undefined : { ...query, after: next },
@@ -40,12 +40,12 @@ export function cursorsAround(
 }
 
 /**
- * Characters. When the headers exceed its buffer, nginx answers 502 and takes the server out; each link repeats the
- * filters.
+ * Characters. When the headers exceed its buffer, nginx answers 502 and sends the server no more requests. Each link
+ * repeats the filters.
  */
 const maxLinkLength = 2048;
 
-/** The `Link` header (RFC 8288). When all links are too long, only the previous and next page; else undefined. */
+/** The `Link` header (RFC 8288): all links; if these are too long, `prev` and `next`; if these are, undefined. */
 export function linkHeader(path: string, neighbours: Neighbours): string | undefined {
   const linkHeader = (relations: string[]) =>
     relations

@@ -1,12 +1,12 @@
 import type { Context } from '#src/access/context.ts';
 import type { Connection } from '#src/database/connection.ts';
 
-/** Rows that one point pays for, when they are counted or passed. */
+/** Rows that may be counted or passed for one point. */
 export const rowsOfPoint = 10_000;
-/** Points above which a list is dear: other reads would wait for its connection. */
+/** Points above which a list is dear: other reads would wait for the connection that it uses. */
 const dear = 10;
 
-/** Reads on the connection for what is dear, if that passes so many rows. */
+/** Reads on the connection for dear work, if so many passed rows are dear. A transaction keeps its own connection. */
 export const readPassing = <T>(
   { db, budget }: Context,
   rows: number,
@@ -15,9 +15,9 @@ export const readPassing = <T>(
   budget && rows > dear * rowsOfPoint && !db.isTransaction ? budget.payer.onDear(read) : read(db);
 
 /**
- * Reads what counts or passes fewer than `most` rows, and otherwise nothing but that there are more. Nobody knows before
- * how many there are, so first as many are counted as cost nothing, then as many as are not dear, then as many as the
- * caller has points for.
+ * Reads a list with a limit on the rows that are counted or passed, and charges for them. How many there are is not
+ * known before, so the first limit is what costs nothing, the second what is not dear, and the third what the caller
+ * has points for.
  */
 export async function readCounting<T>(
   caller: Context,
@@ -35,18 +35,18 @@ export async function readCounting<T>(
   };
   const free = await readFor(0, db);
   if (free) return free.result;
-  // Before the rows are counted: what comes at once would have the same points.
+  // Reserves points before the rows are counted: parallel reads would spend the same points.
   const reserved = await payer.reserve(dear);
   const found = await readFor(reserved, db);
   if (!found && reserved < dear) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
   if (found) return found.result;
   return readPassing(caller, Number.POSITIVE_INFINITY, async db => {
-    // One at a time has all that is left, so nothing is reserved for it: other requests go on.
+    // Reserves nothing, so that other requests go on: one dear read of an account at a time uses what is left.
     for (;;) {
       const left = await payer.left();
       const found = await readFor(left, db);
-      // Others have given back what was reserved for them.
+      // Tries again with more points, because other reads have given back what they had reserved.
       if (!found && (await payer.left()) > left) continue;
       await budget.charge(found?.price ?? left + 1);
       if (found) return found.result;

@@ -5,7 +5,7 @@ import { firstId, lastId, lowestId } from '#src/core/ids.ts';
 import { readBound } from '#src/core/instants.ts';
 import type { RecordTable } from '#src/database/statements/recordById.ts';
 
-/** What a list is, besides its records: who may read it, and what it can be filtered and sorted by. */
+/** What defines a list: its table, who may read it, and what it can be filtered and sorted by. */
 export interface ListRules<Filter extends string = string, Sort extends string = string> {
   scope: Need;
   table: RecordTable;
@@ -18,7 +18,7 @@ export interface ListRules<Filter extends string = string, Sort extends string =
    * in the order of `filters`, those of `counted` last.
    */
   rarestFirst?: (query: FilterValues<Filter>) => Filter[];
-  /** The filters whose columns `list_watch` names, besides the whole list. When absent, no total is kept. */
+  /** The filters whose totals `list_watch` keeps besides that of the whole list. When absent, no total is kept. */
   counted?: Filter[] | undefined;
   /**
    * The columns of each sort besides `createdAt`, never null. The id always comes last: it is the order of creation and
@@ -27,7 +27,7 @@ export interface ListRules<Filter extends string = string, Sort extends string =
   sorts?: Record<Exclude<Sort, 'createdAt'>, SQLWrapper[]>;
 }
 
-/** A column, or what an index has in its place, such as `lower(email)`, and what a value becomes for it. */
+/** A column; or an indexed expression, such as `lower(email)`, and what makes a value comparable with it. */
 export type Compared = PgColumn | { indexed: SQLWrapper; of: (value: SQLWrapper) => SQL };
 
 type FilterValues<Filter extends string> = { [K in Filter]?: string };
@@ -39,17 +39,17 @@ export interface Cursors {
   after?: string;
   before?: string;
 }
-/** What records a list has. */
+/** Which records a list has. */
 export type Criteria<Filter extends string = string> = FilterValues<Filter> & Period;
 export type ListQuery<Filter extends string = string, Sort extends string = string> = Criteria<Filter> &
   Cursors & {
     page?: number;
     limit: number;
-    /** The newest first when absent, as in logs. */
+    /** When absent, the newest come first, as in logs. */
     sort?: Sort | `-${Sort}`;
     /**
-     * Whether `ofEach` may leave out what `bookkeeping` names: a quarter of the cost of 400 records. No filter can have
-     * this name.
+     * Whether `ofEach` may leave out the members in `bookkeeping`, a quarter of the cost of 400 records. No filter can
+     * have this name.
      */
     $brief?: boolean;
   };
@@ -59,11 +59,11 @@ export const ownFilter = '$owner';
 /** Members of a record that few clients of GraphQL select. */
 export const bookkeeping = ['version', 'createdAt', 'updatedAt'];
 
-/** Those names that the query has a value for. */
+/** The names that the query has a value for. */
 export const namesIn = <Name extends string>(names: readonly Name[], query: { [K in Name]?: unknown }) =>
   names.filter(name => query[name] !== undefined);
 
-/** A period as a range of ids, which begin with their time: the values of a statement, neither of them included. */
+/** A period as values of a statement: a range of ids, which begin with their time, without the bounds themselves. */
 export function readPeriod(query: Period) {
   const boundId = (name: keyof Period) => {
     const bound = query[name];

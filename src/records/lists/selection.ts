@@ -2,14 +2,14 @@ import { and, Column, eq, is, isNotNull, type SQL, type SQLWrapper, sql } from '
 import { unknown } from '#src/database/statements/statement.ts';
 import type { Compared, ListRules } from './rules.ts';
 
-/** Which records a list has, without the values of its filters: in a statement they are placeholders of their names. */
+/** Which records a list has, without the values of its filters: a statement has placeholders with their names. */
 export interface Selection {
   /** The filters that have a value. */
   used: string[];
   hasPeriod: boolean;
-  /** The filter that has another value for each parent; undefined for one list. */
+  /** The filter that has a different value for each parent; undefined for one list. */
   perParent?: string | undefined;
-  /** Of the filters with an index, which has the records of a value in the order of creation, the one with the fewest. */
+  /** The filter that selects the fewest records, of those whose index orders the records of a value by creation. */
   rarest: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface PageReading extends Selection {
    */
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
-  /** Whether a list that is counted has so few rows that all are read, rather than those of another filter or order. */
+  /** Whether to read all rows of the rarest filter, then filter and sort them, because a counted list has few. */
   isFew?: boolean;
 }
 
@@ -30,11 +30,11 @@ const { placeholder, raw } = sql;
 export const joinComma = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
 const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
 
-/** One of the ids of the placeholder `$parents`, in a statement for each of them. */
+/** The id of one parent, in a statement that reads a list for each id in the placeholder `$parents`. */
 export const parent = sql`parent.id`;
 export const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
-/** Citus refuses an unknown limit of a table that is spread, and no totals of those are kept. */
+/** Citus refuses a limit unknown to the planner on a table that it has spread. Such tables have no kept totals. */
 export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
 
 /** The columns that place a record in the order of the list. */
@@ -44,8 +44,8 @@ export const positionColumns = (rules: ListRules, reading: PageReading) => [
 ];
 
 /**
- * The columns of the sort. One that has the same value in all records orders nothing, and so a cursor needs no long
- * title.
+ * The columns of the sort. One that a filter compares is left out: it has the same value in all records, and would
+ * make cursors longer.
  */
 export const sortedBy = (
   { sorts = {}, filters }: ListRules,
@@ -61,7 +61,7 @@ const filterValue = (filter: string, { perParent }: Selection): SQLWrapper =>
 export const indexedPart = (filter: Compared) => (is(filter, Column) ? filter : filter.indexed);
 const valueFor = (filter: Compared, value: SQLWrapper) => (is(filter, Column) ? value : filter.of(value));
 
-/** What the filters select, and the period: a range of ids, because they begin with their time. */
+/** The condition of the filters and the period. The period is a range of ids, because ids begin with their time. */
 export function matching({ table: { id }, filters }: ListRules, selection: Selection): SQL {
   const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
   const conditions = selection.used.map(name => {
@@ -76,11 +76,11 @@ export const indexedFilter = (rules: ListRules, reading: PageReading) =>
   isById(rules, reading) ? reading.rarest : undefined;
 
 /**
- * What matches beyond the position. In the order of ids, the placeholders `$above` and `$below` say where that is.
+ * The condition for what matches beyond the position. In the order of ids, `$above` and `$below` hold the position.
  *
- * With a prefix, what it compares and the id are compared as a pair, and the order names both. With `column = $1 order by
- * id`, the plan that Postgres keeps for all values reads the primary key and drops what does not match: 150 ms for an
- * action that 3 of 600,000 entries have.
+ * If an indexed filter (`prefix`) is used, its column and the id are compared as a pair, and the order names both. For
+ * `column = $1 order by id`, the plan that PostgreSQL keeps for all values reads the primary key and drops what does
+ * not match: 150 ms for an action that 3 of 600,000 entries have.
  */
 export function rangeCondition(rules: ListRules, reading: PageReading): SQL | undefined {
   const { descending, from, used } = reading;
@@ -97,7 +97,7 @@ export function rangeCondition(rules: ListRules, reading: PageReading): SQL | un
   const bound = (name: string) => tuple([value, placeholder(name)]);
   return and(
     sql`${tuple([indexed, id])} > ${bound('$above')} and ${tuple([indexed, id])} < ${bound('$below')}`,
-    // It follows from the range, but Postgres must read it to use an index without the nulls.
+    // The range implies this, but PostgreSQL must read it to use an index without the nulls.
     isNotNull(indexed),
     matching(rules, { ...reading, used: used.filter(name => name !== prefix), hasPeriod: false }),
   );

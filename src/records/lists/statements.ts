@@ -46,8 +46,8 @@ export function planPage(rules: ListRules, reading: PageReading) {
 }
 
 /**
- * A page. By number each row ends in the total, which is of the same snapshot, and in how many rows were counted for
- * it: past the end there is one row without a record.
+ * The statement of a page. Each row of a page by number ends in the total, of the same snapshot, and in how many rows
+ * were counted for it. A page past the end is one row without a record.
  */
 function pageStatement(rules: ListRules, reading: PageReading): SQL {
   if (reading.perParent !== undefined) {
@@ -57,7 +57,7 @@ function pageStatement(rules: ListRules, reading: PageReading): SQL {
   if (reading.from !== 'number') return recordQuery(rules, reading);
   const { start, ...begin } = startQuery(rules, reading);
   const records = recordQuery(rules, reading, begin);
-  // Not a lateral join: a distributed table cannot be in one.
+  // A plain join, because Citus refuses a lateral one with a distributed table.
   return sql`with start as (${start})
     select record.*, start.* from start left join (${records}) as record on true`;
 }
@@ -75,7 +75,7 @@ function rowColumns(rules: ListRules, reading: PageReading): SQLWrapper[] {
   return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, reading), ...parent])];
 }
 
-/** Where a page by number begins: so many rows after a bound, or after the first row of the list, if there is a page. */
+/** Where a page by number begins: `skip` rows after `bound` or the start of the list. It is empty unless `isPaid`. */
 interface Begin {
   bound?: SQL;
   skip?: SQL;
@@ -108,7 +108,7 @@ function startQuery(rules: ListRules, reading: PageReading): Begin & { start: SQ
   const { table } = rules;
   const { descending } = reading;
   const list = keptList(rules, reading);
-  // No page of what is not paid for.
+  // Reads no records when more rows were counted than are paid for.
   const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
   if (list === undefined) return { start: sql`select ${countQuery(rules, reading)}`, isPaid };
   const position = (skip: SQLWrapper) => sql`from list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
@@ -129,6 +129,6 @@ function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: P
   if (only === undefined) return raw(`'${name}'`);
   const column = filters[only];
   if (!counted.includes(only) || !is(column, Column)) return undefined;
-  // The cast writes the value as the database does.
+  // The cast spells the value as the database does in the names of lists.
   return sql`${raw(`'${name}.${column.name}='`)} || (${placeholder(only)}::${raw(column.getSQLType())})::text`;
 }

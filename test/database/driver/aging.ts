@@ -1,8 +1,8 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import postgres from 'postgres';
 
-// Run by memory.test.ts without tap, which keeps something of every promise: by how many MB the old generation grows
-// with a thousand statements, and with a thousand transactions.
+// Measures by how many MB the old generation grows with a thousand statements, and with a thousand transactions.
+// memory.test.ts runs it in a process without tap, which keeps something of every promise.
 
 const sql = postgres(process.argv[2] ?? '', { max: 1 });
 const old = getHeapSpaceStatistics().findIndex(({ space_name }) => space_name === 'old_space');

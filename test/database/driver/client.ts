@@ -18,7 +18,7 @@ export function openClient(t: Test, url: string, options: object = {}): postgres
 }
 
 type Client = Awaited<ReturnType<typeof makeClient>>;
-/** Tests of what a client does when its connections are at fault. No error may be uncaught. */
+/** Defines tests of what a client does when its connections fail. No error may be uncaught. */
 export const clientTests =
   (t: Test) => (name: string, options: object, run: (t: Test, client: Client) => Promise<void>) =>
     t.test(name, onPostgres, async t => {
@@ -33,7 +33,7 @@ async function makeClient(t: Test, { hold = false, ...options }: { hold?: boolea
   const url = await createPostgres(t, { empty: true });
   const name = `driver ${randomBytes(4).toString('hex')}`;
   const sockets: Socket[] = [];
-  /** The README of the driver documents this option, its types do not. */
+  /** An option that the README of the driver documents, but its types do not. */
   const socket = async ({ host, port }: { host: string[]; port: number[] }) => {
     const opened = connect(port[0] ?? 0, host[0]);
     await once(opened, 'connect');
@@ -49,7 +49,7 @@ async function makeClient(t: Test, { hold = false, ...options }: { hold?: boolea
   };
   const sleeping = () =>
     admin`select from pg_stat_activity where application_name = ${name} and wait_event = 'PgSleep'`;
-  /** How a statement ends whose connection is lost while it runs. */
+  /** How a statement ends when its connection is lost while it runs. */
   const loseConnection = async () => {
     const lost = outcome(sql`select pg_sleep(60)`, 70_000);
     await until('it runs', async () => (await sleeping()).length > 0);
@@ -58,7 +58,7 @@ async function makeClient(t: Test, { hold = false, ...options }: { hold?: boolea
   };
   return {
     sql,
-    /** With `hold`, those of the client. */
+    /** The sockets of the client; empty without `hold`. */
     sockets,
     terminate,
     loseConnection,

@@ -17,13 +17,13 @@ import {
 import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import { onPostgres, openClient } from './client.ts';
 
-/** Of this database: other tests run on the same server. */
+/** Ends only the clients of this database: other tests run on the same server. */
 const endClients = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = '${serviceName}' and datname = current_database()`;
 
 t.test('a server that hangs up fails the statement, and is asked once for each', async t => {
   const { seen, url } = await startFakeServer(t, hangUp);
-  // Of several hosts, each statement tries each, whatever happened to the one before.
+  // Each statement tries all hosts, whatever happened to the statement before.
   for (const hosts of [url, url.replace('@', '@127.0.0.1:1,')]) {
     const sql = openClient(t, hosts);
     for (const _ of [1, 2]) {
@@ -69,7 +69,7 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
   await database.reads.rows('select 1', []);
 });
 
-// Bug: the process stood still before it had sent the question, and took the server for dead.
+// Bug: a process that had stood still before it sent the question took the server for dead.
 t.test('a process that stood still does not take the server for dead', onPostgres, async t => {
   const probe = connectTo({ url: await createPostgres(t, { empty: true }), connections: 1 });
   t.teardown(() => probe.close());
@@ -80,7 +80,7 @@ t.test('a process that stood still does not take the server for dead', onPostgre
   }
 });
 
-// Bug: the driver drops the number 0, and the limit of the database ended the repair of a large list.
+// Bug: the driver drops the number 0, so the limit of the database ended the repair of a large list.
 t.test('a time limit of 0 is no limit, whatever the database says', onPostgres, async t => {
   const url = await createPostgres(t, { empty: true });
   const name = new URL(url).pathname.slice(1);
@@ -102,7 +102,7 @@ t.test('a closed database leaves no timer that keeps the process alive', onPostg
   t.ok(timers() <= before);
 });
 
-// Bug: a refused connection led to the next one, without a pause.
+// Bug: the next connection followed a refused one without a pause.
 t.test('a server that is full is asked again only after a pause', onPostgres, async t => {
   const target = await createPostgres(t);
   const isRefused = (chunk: Buffer) => isStartOf('triport', chunk);

@@ -6,12 +6,12 @@ const failed = (code: string, message = 'failed') => Object.assign(new Error(mes
 const isOutageOf = (error: Error) => isOutage(new Error('Failed query', { cause: error }));
 
 t.test('an unreachable server is an outage, whatever the driver calls it', async t => {
-  // EPIPE looks like an SQLSTATE: a statement is written to a server that crashes. EAI_AGAIN is a name server that does
-  // not answer (yet), as when containers start together; 25006 a standby that is not promoted yet.
+  // EPIPE looks like an SQLSTATE: a statement was written to a server that crashed. EAI_AGAIN means that a name server
+  // does not answer (yet), as when containers start together; 25006 means a standby that is not promoted yet.
   const ofConnections = 'CONNECTION_CLOSED CONNECTION_ENDED CONNECT_TIMEOUT ECONNREFUSED ECONNRESET EPIPE';
   const codes = `${ofConnections} EAI_AGAIN ENOTFOUND 57P01 57P03 28P01 3D000 25006 25P03 53300 57014 08006 40P01 40001`;
   for (const code of codes.split(' ')) t.equal(isOutageOf(failed(code)), true, code);
-  // Bug: a node of Citus that lost another one was an internal error.
+  // Bug: the failure of a Citus node that had lost another node was an internal error.
   for (const text of [
     'SSL SYSCALL error: EOF detected',
     'server closed the connection unexpectedly\n\tThis…',

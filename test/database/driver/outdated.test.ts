@@ -8,7 +8,7 @@ import { onPostgres } from './client.ts';
 
 const data = Buffer.from('\\x00');
 
-/** Statements that each connection has prepared, before the types of their columns and parameters change. */
+/** Has each connection prepare statements, then makes them outdated by this change. */
 async function outdatedStatements(t: Test, change: string) {
   const url = await createPostgres(t, { empty: true });
   const items = async () => (await queryPostgres(url, 'select * from items order by id')) as { id: number }[];
@@ -29,7 +29,7 @@ async function outdatedStatements(t: Test, change: string) {
 const toVarchar = 'alter price type varchar(9)';
 const toInt = 'alter price type int using price::int';
 
-// Bug: the driver repeated such a statement itself. Statements got the answers of others or waited forever, `true` was
+// Bug: the driver repeated outdated statements itself. They got the answers of others or waited forever, `true` was
 // stored as `false`, and what a transaction had sent was stored after its rollback.
 for (const change of [toVarchar, toInt, 'deallocate all'])
   t.test(`outdated statements are answered, and done once: ${change}`, onPostgres, async t => {

@@ -24,7 +24,7 @@ t.test('a reset fails everything that waits for a silent server, and leaves no c
   t.ok(await seen.allClosed());
 });
 
-// Bug: the reset of a probe that got no answer opened the next client, which nobody closed.
+// Bug: a probe that got no answer reset a closing pool, which opened a new client that nobody closed.
 t.test('a reset while the pool closes does not open it again', async t => {
   const { seen, url } = await startFakeServer(t, sayNothing);
   const pool = makePool(t, url, { max: 1 });

@@ -10,7 +10,7 @@ import { clientTests } from './client.ts';
 
 const test = clientTests(t);
 const isLost = /^(57P01|CONNECTION_CLOSED)$/;
-/** What the work ends with, unless it hangs. */
+/** The result of the work, or `nothing` if it hangs. */
 const within = <T>(work: PromiseLike<T>) => Promise.race([work, sleep(3000, 'nothing', { ref: false })]);
 const endings = (works: PromiseLike<unknown>[]) => Promise.all(works.map(work => outcome(work)));
 
@@ -21,7 +21,7 @@ test('statements of lost connections settle, and the pool is complete', { max: 4
       sql.begin(async tx => {
         await tx`select 1`;
         await sleep(100);
-        // These are queued together after the loss, and one follows alone.
+        // These are queued together after the loss, and the next one follows alone.
         await Promise.allSettled([tx`select 2`, tx`select 3`, tx`select ${'x'.repeat(20_000)}`]);
         await tx`select 4`;
       }),
@@ -53,7 +53,7 @@ test('a connection lost before its statement is written can be made again', two,
   const { sql, sockets } = client;
   const both = () => endings([1, 2].map(() => sql`select pg_sleep(0.1)`));
   t.same(await both(), ['done', 'done']);
-  // In one turn of the event loop: the statement goes to the other connection, which closes before it is written.
+  // Both close in one turn of the event loop: the statement goes to the second one, which closes before it is written.
   const closed = Promise.race(sockets.map(socket => once(socket, 'close')));
   const lost = closed.then(() => outcome(sql`select 1`));
   for (const socket of sockets) socket.destroy();
@@ -81,7 +81,7 @@ test('a transaction that lost its connection does not go on with another', {}, a
     await tx`insert into notes values ('before')`;
     await terminate();
     await sleep(100);
-    // The pool has reconnected: this is not the connection of the transaction.
+    // The pool has reconnected: this statement is not on the connection of the transaction.
     await sql`select 1`;
     later.resolve(outcome(tx`insert into notes values ('after')`));
   });
@@ -146,7 +146,7 @@ test('statements of one turn of the event loop are sent together', { hold: true 
   const { sql, sockets } = client;
   const note = 'x'.repeat(500);
   const all = () => Promise.all(Array.from({ length: 10 }, () => sql`select ${note}`));
-  // Prepared by then.
+  // Prepares the statement.
   await all();
   const [socket] = sockets;
   const write = t.capture(socket as Socket, 'write', (socket as Socket).write.bind(socket));

@@ -25,7 +25,7 @@ function writePrograms(t: Test): string {
   const folder = makeFolder(t);
   for (const { file, text } of blocksOf('docs/changes.md'))
     if (file.endsWith('.js'))
-      // It prints its whole copy instead of the size.
+      // Makes the program print its whole copy instead of the size.
       writeFileSync(
         join(folder, file),
         text.replaceAll(/`.* users`/g, 'JSON.stringify([...users.values()])'),
@@ -33,7 +33,7 @@ function writePrograms(t: Test): string {
   return folder;
 }
 
-/** Runs copy.js, and tells when its copy is what a service has. */
+/** Runs copy.js, and returns a function that waits until its copy is what a service has. */
 function startCopy(t: Test, url: string) {
   const env = { PATH: process.env.PATH, TRIPORT: url };
   const child = spawn(process.execPath, ['copy.js'], { cwd: writePrograms(t), env });
@@ -41,7 +41,7 @@ function startCopy(t: Test, url: string) {
   let [printed, errors] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', data => (printed += data));
   child.stderr.on('data', data => (errors += data));
-  /** What its last whole line shows; `readline` would also end a line in the middle of a name. */
+  /** Returns what its last whole line shows; `readline` would also end a line in the middle of a name. */
   const copyOf = (): string[] => JSON.parse(printed.split('\n').at(-2) ?? '[]').map(describe);
   return async function untilCopied(service: Service) {
     const { data } = (await call(service, 'GET', '/api/users?limit=100')).body;
@@ -54,7 +54,7 @@ function startCopy(t: Test, url: string) {
       ];
     };
     const isCopied = () => {
-      // It would not come back: waiting would only hide its message.
+      // A program that has ended does not come back: waiting would only hide its message.
       if (child.exitCode !== null) throw new Error(`copy.js ended: ${mistakes().join('; ')}\n${errors}`);
       return mistakes().length === 0;
     };
@@ -75,13 +75,13 @@ t.test('copy.js keeps its copy of any names over restarts and kills of the servi
   await untilCopied(service);
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    // It ends with some of these written, which copy.js may or may not have seen.
+    // The service ends when it has written some of these, which copy.js may or may not have seen.
     const writes = Array.from({ length: 20 }, newUser);
     const settled = Promise.allSettled(writes);
     await Promise.any(writes);
     await service.kill(signal);
     await settled;
-    // At another port, so that copy.js sees none of what changes here before it comes back.
+    // Another port keeps copy.js from seeing what changes here before the service is back at its own.
     service = await startService(t, { ...env, PORT: '0' });
     t.equal((await call(service, 'DELETE', `/api/users/${last.id}`)).status, 204);
     t.equal((await call(service, 'PATCH', `/api/users/${first.id}`, { name: signal })).status, 200);
@@ -98,7 +98,7 @@ t.test('follow.js comes again after a 408, 429 and 503, and ends at a 410', asyn
   const { follow } = await import(pathToFileURL(join(writePrograms(t), 'follow.js')).href);
   const statuses = [408, 429, 503];
   const { url } = await serve(t, (_, response) => response.writeHead(statuses.shift() ?? 410).end());
-  // If it never ends by itself, it ends without an error.
+  // A `follow` that ends only by the signal would end without an error.
   await t.rejects(follow(url, { signal: AbortSignal.timeout(30_000) }), {
     message: 'The stream is refused: 410',
   });

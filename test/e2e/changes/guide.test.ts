@@ -72,14 +72,14 @@ t.test(
       return async () =>
         followed.every(({ names }) => names.at(-1) === name) && (await linesOfPage()) > before;
     };
-    // Each begins when it is connected: what was made before it does not show.
+    // A client shows nothing from before its connection, so the name changes until all show a change.
     await until('all show the newest', async () => {
       const isShown = await rename();
       await sleep(500);
       return isShown();
     });
     await service.kill('SIGTERM');
-    // Long enough for a first attempt that finds no server.
+    // The pause is long enough for a first attempt that finds no server.
     await sleep(4000);
     service = await startService(t, env);
     await call(service, 'DELETE', `/api/users/${first.id}`);
@@ -90,7 +90,7 @@ t.test(
     for (const { client, names } of followed) {
       const told = names.filter(name => name?.startsWith('Name '));
       t.same(told, renamed.slice(-told.length));
-      // Before the service ends: a client that looks for it would not be disposed of.
+      // The clients go before the service ends: one that looks for the service would not be disposed of.
       client.dispose();
     }
   },

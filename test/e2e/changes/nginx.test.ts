@@ -6,7 +6,7 @@ import { ask, json } from '#test/rig/cluster/ask.ts';
 import { has, openBalancer } from '#test/rig/openCluster.ts';
 import { makeDataFolder, startService } from '#test/rig/process.ts';
 
-/** Longer than nginx waits for a server that says nothing. */
+/** A time that is longer than nginx waits for a server that says nothing. */
 const quiet = 21_000;
 const skip = !has('nginx') && 'nginx is not installed';
 
@@ -19,7 +19,7 @@ t.test('streams and WebSockets pass nginx, also when they are quiet', { skip }, 
   t.teardown(() => void client.dispose());
   const changes = client.iterate({ query: 'subscription { userChanged { id } }' });
   const result = changes.next();
-  // Only when it is awaited does a failure say what it is.
+  // A failure is reported below, where `result` is awaited, and not as an unhandled rejection.
   result.catch(() => {});
   const plain = { connection: 'upgrade', upgrade: 'h2c' };
   t.equal((await ask(`${url}/api/users`, { headers: plain })).status, 200, 'any other upgrade is none');

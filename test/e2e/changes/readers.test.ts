@@ -6,7 +6,7 @@ import { openEvents } from '#test/helper/eventStream.ts';
 import { ask, json } from '#test/rig/cluster/ask.ts';
 import { call, makeDataFolder, startService, until, withWorld } from '#test/rig/process.ts';
 
-/** With those of the kernel, no buffers hold so many events of 1.6 kB. */
+/** More events of 1.6 kB than all buffers hold, those of the kernel included. */
 const many = 12_000;
 const inOne = 25;
 
@@ -36,11 +36,11 @@ t.test('a live reader that does not read is cut, and one that catches up may sta
   const { body } = await fetch(`${service.url}/api/changes`, { headers });
   let [events, rest] = [0, ''];
   for await (const chunk of body ?? []) {
-    // Longer than a live reader may stand still.
+    // A live reader may not stand still for so long.
     if (events === 0) await sleep(8000);
     const text = rest + Buffer.from(chunk).toString('latin1');
     events += text.split('\ndata:').length - 1;
-    // It may go on in the next chunk.
+    // The separator may be cut in two by the end of a chunk.
     rest = text.slice(-5);
     if (events >= many) break;
   }

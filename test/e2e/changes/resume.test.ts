@@ -5,7 +5,7 @@ import { startPair } from '#test/rig/pair.ts';
 import { preload, startService, withWorld } from '#test/rig/process.ts';
 
 const many = 2000;
-/** Loaded by a server whose clock is a minute ahead. */
+/** Sets the clock of the server that loads it a minute ahead. */
 const ahead = preload(`const D=Date;globalThis.Date=class extends D{
   constructor(...given){given.length>0?super(...given):super(D.now()+6e4)}static now(){return D.now()+6e4}}`);
 

@@ -11,7 +11,7 @@ import { makeTablesAt } from '#test/world/tables.ts';
 
 const limit = 60;
 const env = { RATE_LIMIT_MAX: String(limit), RATE_LIMIT_WINDOW: '600', NODE_OPTIONS: withWorld.join(' ') };
-/** A different client address for each number. */
+/** Returns a different client address for each number. */
 const clientOf = (number: number) => `127.1.${Math.floor(number / 250)}.${(number % 250) + 1}`;
 
 const noPrograms = !(has('nginx') && has('redis-server')) && 'nginx or redis-server is not installed';
@@ -30,7 +30,7 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     t.equal(answers.filter(({ status }) => status === 200).length, limit);
     t.equal(answers.filter(({ status }) => status === 429).length, 15);
     t.equal((await ask(url, { from: other })).status, 200, 'another client is not limited');
-    // Every server counted a request for the address of the client.
+    // Each server counted a request for the address of the client.
     for (const { name } of cluster.servers)
       t.ok(cluster.logIncludes(name, `"address":"${busy}"`), `${name} saw the client's address`);
   });
@@ -48,7 +48,7 @@ t.test('behind nginx', { skip: noPrograms }, async t => {
     t.match(await send(large), { status: 200 });
     const chunked = { 'transfer-encoding': 'chunked' };
     t.match(await send(JSON.stringify(event('evt_chunked')), chunked), { status: 200 });
-    // The service refuses the first, nginx the second.
+    // The service refuses the first length, and nginx the second.
     for (const length of [2_500_000, 4_000_000])
       t.match(await send('x'.repeat(length)), { body: { error: { status: 413 } } });
     await until('a worker activates the subscription', async () => {

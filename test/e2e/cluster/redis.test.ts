@@ -14,7 +14,7 @@ import { hasRedis, refusals, startRedis } from '#test/rig/servers/redis.ts';
 
 const options = hasRedis ? {} : { skip: 'redis-server is not installed' };
 
-/** The outages and recoveries that an instance has logged. */
+/** Returns the outages and recoveries that an instance has logged. */
 const turnsOf = ({ lines }: Service) =>
   lines.flatMap(({ msg }) => /Redis is (out of reach|back)/.exec(msg)?.[1] ?? []);
 
@@ -22,8 +22,8 @@ const untilLogged = (instance: Service, turn: 'out of reach' | 'back') =>
   until(`"${turn}" is logged`, () => turnsOf(instance).at(-1) === turn);
 
 /**
- * Each outage and each recovery is logged once, not for each request; on a busy machine a slow answer may be one
- * more.
+ * Checks that each outage and each recovery is logged once, not for each request; on a busy machine a slow answer may
+ * be one more.
  */
 function checkTurns(t: Test, instance: Service): void {
   const turns = turnsOf(instance);
@@ -118,7 +118,7 @@ t.test('a Redis that hangs does not delay requests for long', options, async t =
 for (const [fault, { begin, end }] of Object.entries(refusals))
   t.test(`a Redis that ${fault}: each instance counts alone, and logs it once`, options, async t => {
     const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
-    // On a busy machine a slow answer may have been logged already.
+    // A slow answer may have been logged already on a busy machine.
     const before = instances.map(instance => turnsOf(instance).length);
     await redis.command(begin);
     const statuses: number[] = [];
@@ -126,7 +126,7 @@ for (const [fault, { begin, end }] of Object.entries(refusals))
       statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, k) => ask(i + k)))));
     t.equal(statuses.filter(status => status === 200).length, 80, 'each instance allows the whole limit');
     t.equal(statuses.filter(status => status === 429).length, 20);
-    // Long enough for a reconnection to be mistaken for a recovery.
+    // The pause is long enough for a reconnection to be mistaken for a recovery.
     await sleep(1000);
     for (const [i, instance] of instances.entries()) {
       t.equal(turnsOf(instance).at(-1), 'out of reach', 'not back yet');

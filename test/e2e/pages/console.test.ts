@@ -13,7 +13,7 @@ const copied = async (page: Page) => String(await page.evaluate('navigator.clipb
 
 t.test('every view is for everybody: dark, on a phone, by keyboard', async t => {
   const { id } = await makeUser(database);
-  // Where each is, and what only that one has once it is drawn.
+  // The address of each view, and what no other view has once it is drawn.
   const views = {
     events: ['#events', 'caption:text("Events") ~ tbody tr'],
     event: [`#events?open=${dead}`, 'dialog pre'],
@@ -32,7 +32,7 @@ t.test('every view is for everybody: dark, on a phone, by keyboard', async t => 
       await check(name);
       const first = await rowsOf(page).first().boundingBox();
       t.ok(Number(first?.y) < viewport.height / 2, `${name}: the list begins in the upper half`);
-      // The pictures of docs/console.md.
+      // SCREENSHOTS is the folder for the pictures of docs/console.md.
       const { SCREENSHOTS } = process.env;
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/console-${name}-${colorScheme}.png` });
     }
@@ -108,7 +108,7 @@ t.test('what strangers wrote stays text', async t => {
 });
 
 t.test('without the service, or behind a balancer that answers in its place, the page goes on', async () => {
-  // Also the name of a member that every object has.
+  // A view may be named like a member that every object has.
   const { page } = await visit('#constructor');
   await page.clock.install();
   await page.reload();
@@ -164,7 +164,7 @@ t.test('events come in while one looks; failed ones are dismissed and replayed, 
 
   repair();
   await page.goto(`${origin}/console#events?event=evt_dispute_1`);
-  // One event has no use for it.
+  // "Replay all" is disabled for one event.
   await page.getByRole('button', { name: 'Replay all', disabled: true }).waitFor();
   await rowWith(page, 'charge.dispute.created').getByRole('link').first().click();
   await dialog.getByRole('button', { name: 'Replay' }).click();
@@ -204,7 +204,7 @@ t.test(
     });
     await more.click();
     await deliverMany('second');
-    // What the page read during the deliveries has only a part of them.
+    // An answer that the page got during the deliveries has only a part of them.
     await (await page.waitForRequest(/webhook-events\?.*after=$/)).response();
     t.equal(await rowsOf(page).filter({ hasText: 'second' }).count(), 0, 'nothing moves while one reads');
     await page.getByRole('button', { name: 'Show the latest events' }).click();
@@ -212,7 +212,7 @@ t.test(
     const late = page.waitForResponse(/after=\w/);
     answerLate();
     await (await late).finished();
-    // The page ignores clicks on the button until it has read that. What it is asked later, it reads later.
+    // The page ignores clicks on the button until it has read the late answer; it reads this later answer after that.
     await page.evaluate('fetch("/health/live").then(answer => answer.text())');
     for (let clicks = 0; (await more.isVisible()) && clicks < 9; clicks++) {
       const shown = await rowsOf(page).count();

@@ -40,7 +40,7 @@ t.test('a key is created, shown once, works, is revoked, and the audit log leads
   await enterKey(page, key);
   await page.getByLabel('Name').fill('import');
   await page.getByLabel('Scope').selectOption('read');
-  // A double click is one click.
+  // A double click must create one key only.
   await page.getByRole('button', { name: 'Create a key' }).dblclick();
   await page.getByRole('button', { name: 'Copy the key' }).click();
   await page.getByText('The key is copied.').waitFor();

@@ -11,10 +11,10 @@ const { app, call, make } = await build(t);
 const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const browser = await openBrowser(t);
 const { example } = domain;
-/** What the first query asks for. */
+/** The field that the first query asks for. */
 const counted = `${(example.parentRelations[0]?.parent ?? example).plural}Count`;
 
-/** Before that, the tool sends what it runs in another way. */
+/** Waits until the tool knows the operation; before, it sends what it runs in another way. */
 const toolKnows = (page: Page, name: string) =>
   until(`the tool knows ${name}`, () =>
     page.evaluate(name => localStorage.getItem('graphiql:operationName') === name, name),
@@ -53,9 +53,9 @@ t.test('the third tab shows each change of a record, until it is stopped', async
   await page.click('.graphiql-execute-button');
   await page.waitForSelector('[aria-label="Stop query (Ctrl-Enter)"]');
   const [member = ''] = Object.keys(example.contract.create.properties);
-  /** What the tab selects of a new record. */
+  /** Makes a record and returns what the tab selects of it. */
   const newValue = async () => String((await make(example))[member as 'id']);
-  // The stream may still be under way.
+  // Records are made until one is shown: the stream may not have begun when the first is made.
   const made: string[] = [];
   await until('a change is shown', async () => {
     made.push(await newValue());
@@ -84,7 +84,7 @@ t.test('the tool asks for a key in words, keeps it only in memory, and then load
   await page.getByRole('button', { name: 'Use this key' }).click();
   await page.click('[aria-label="Show Documentation Explorer"]');
   await page.waitForSelector('.graphiql-doc-explorer :text("Mutation")');
-  // Its tabs and its history are stored. They would have the headers that are written beside a query.
+  // The tool stores its tabs and its history, which would have the headers that are written beside a query.
   t.equal(await page.getByText('Headers', { exact: true }).count(), 0);
   await page.click('.graphiql-execute-button');
   await page.waitForSelector(`.result-window :text("${counted}")`);

@@ -11,7 +11,7 @@ import { makeFolder } from '#test/rig/process.ts';
 
 const page = 'docs/client.md';
 
-/** Nothing here may compile. The compiler reports a directive whose line compiles. */
+/** Lines that may not compile, each after a directive: the compiler reports a directive whose line compiles. */
 const mistakes = `
 import { createUser, deleteUser, listUsers } from './client.js';
 
@@ -26,7 +26,7 @@ const { error } = await createUser({ body: { name: 'Ada', email: 'ada@example.co
 if (error?.error.status === 404) throw error;
 `;
 
-/** The samples of the document: test/docs/operations.test.ts shows what they send. */
+/** Returns the samples of the document: test/docs/operations.test.ts checks what they send. */
 function samplesIn({ paths }: { paths: Record<string, object> }): string {
   const operations = Object.values(paths).flatMap(item => Object.values(item));
   const samples = operations.flatMap(operation => operation['x-codeSamples']);
@@ -34,7 +34,7 @@ function samplesIn({ paths }: { paths: Record<string, object> }): string {
   return `declare const key: string;\nexport {};\n${sources.map(source => `{\n${source}\n}`).join('\n')}`;
 }
 
-// What npm has in its cache says nothing.
+// An empty cache makes npm ask the registry.
 const look = 'npm view @hey-api/openapi-ts name --fetch-retries=1 --fetch-retry-mintimeout=1000';
 const { code } = await command(`${look} --cache '${tmpdir()}/npm'`);
 const missing = code !== 0 && 'the registry of npm does not answer';

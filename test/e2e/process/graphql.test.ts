@@ -9,12 +9,12 @@ t.test('bug: two values that the schema does not know in one answer ended the pr
   const { body: burrow } = await call(service, 'POST', '/api/burrows', { label: 'Under the oak' });
   for (const label of ['First', 'Second'])
     await call(service, 'POST', '/api/specimens', { label, burrowId: burrow.id });
-  // As a server of an older release sees what a newer one has written.
+  // Stores a value that this release does not know, as a newer one may have written it.
   await queryPostgres(DATABASE_URL, 'alter table specimens drop constraint specimens_grade_known');
   await queryPostgres(DATABASE_URL, `update specimens set grade = 'superb' where label = 'Second'`);
   const query = '{ specimens { grade burrow { specimens { grade } } } }';
   for (let times = 0; times < 3; times++) {
-    // The connection stays open: nothing goes on for a client that has left.
+    // The connection stays open, because the service stops the work for a client that has left.
     const answer = await fetch(`${service.url}/api/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

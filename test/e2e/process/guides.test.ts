@@ -16,7 +16,7 @@ import { startService } from '#test/rig/process.ts';
 /** One copy for all guides, so that its tests, the slowest step, run once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-/** What is tested at the end: these, and what the pages tell the reader to test. */
+/** The tests that run at the end: these, and those that the pages tell the reader to run. */
 const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded) };
 
 /** Follows a page, starts the service, and tries what the page says. */

@@ -19,7 +19,7 @@ t.test(
       await succeeds(t, `npm run new -- ${given}`, folder);
       tests.push(`test/domain/${plural}.test.ts`);
     }
-    // The guides check a project that has got a resource.
+    // The tests of the guides run `npm run check` on a project with a new resource, so it is not run here.
     await succeeds(t, `npm test -- postgres ${tests.join(' ')}`, folder);
   },
 );

@@ -10,7 +10,7 @@ t.test('an unread log delays no request, and is complete once it is read', async
   const unreachable = 'postgres://x:x@127.0.0.1:1/x';
   const service = await startService(t, { DATABASE_URL: unreachable }, { ready: false });
   service.child.stdout?.pause();
-  // Several times the size of the pipe's buffers.
+  // The lines take several times the size of the pipe's buffers.
   const requests = 4000;
   const path = `/${'a'.repeat(280)}`;
   const seen = new Set<number>();
@@ -65,7 +65,7 @@ const endings = {
 
 for (const [ending, then] of Object.entries(endings))
   t.test(`the last line is written before the process exits by ${ending}`, async t => {
-    // Twice what a pipe holds: of more, a busy reader might miss the 400 ms for which an exit waits.
+    // The lines are twice what a pipe holds: a busy reader might not read more in the 400 ms that an exit waits.
     const lines = 500;
     const child = run(t, lines, then);
     const read = parse(await text(child.stdout as NonNullable<typeof child.stdout>));

@@ -10,7 +10,7 @@ import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import { runCommand, startService, until } from '#test/rig/process.ts';
 import { hasRedis, startRedis } from '#test/rig/servers/redis.ts';
 
-/** A copy of the project with another name in `schemas/name.ts`: a word of SQL, and a title with markup. */
+/** Copies the project with another name in `schemas/name.ts`: a word of SQL, and a title with markup. */
 function renamed(): string {
   const folder = copyProject();
   const file = join(folder, 'schemas/name.ts');

@@ -90,12 +90,12 @@ t.test('requests that arrive while the ending process stands still are answered'
     );
   const answered = Array(10).fill('HTTP/1.1 200');
   t.same(await ask(), answered);
-  // As SIGTERM does in the other tests.
+  // SIGINT must end the service as SIGTERM does in the other tests.
   service.child.kill('SIGINT');
   await until('shutdown has started', () => service.lines.some(({ msg }) => msg.startsWith('Ending')));
   await freeze(service);
   const asked = ask();
-  // Longer than clients get to leave.
+  // The pause is longer than the time that clients get to leave.
   await sleep(1500);
   service.child.kill('SIGCONT');
   t.same(await asked, answered);
@@ -145,7 +145,7 @@ t.test('a draining service answers requests, is not ready and closes keep-alive 
   t.equal((await call(service, 'GET', '/health/live')).status, 200);
   const reply = await call(service, 'GET', '/api/users', undefined, agent);
   t.match(reply, { status: 200, headers: { connection: 'close' } });
-  // Bug: errors kept theirs open.
+  // Bug: connections stayed open after an error.
   const refused = await call(service, 'GET', '/nope', undefined, agent);
   t.match(refused, { status: 404, headers: { connection: 'close' } });
   t.equal(await service.ended, 0);
@@ -153,7 +153,7 @@ t.test('a draining service answers requests, is not ready and closes keep-alive 
   t.ok(seconds > 2 && seconds < 10, `it took ${seconds} s`);
 });
 
-// Bug: clients got a second by the clock of the machine.
+// Bug: the second that clients get to leave was measured by the clock of the machine.
 t.test('a clock that steps back does not delay the end', async t => {
   const stepBack = 'const { now } = Date; Date.now = () => now() - 3_600_000;';
   const NODE_OPTIONS = preload(`process.on('SIGTERM', () => setTimeout(() => { ${stepBack} }, 500))`);

@@ -60,7 +60,7 @@ t.test('on a raw socket', async t => {
       'sends half the headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-half'),
       'drips headers': exchange(service, 'GET /api/users HTTP/1.1\r\nhost: x\r\nx-drip: ', 'a'),
       'sends half the body': exchange(service, `${line}content-length: 900\r\n\r\n{`),
-      // It would be a 503 if it were tried.
+      // The answer would be a 503 if the deletion were tried.
       'sends no body of a deletion': exchange(
         service,
         'DELETE /api/users/x HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\n',
@@ -95,7 +95,7 @@ t.test('on a raw socket', async t => {
       const linesBefore = service.lines.length;
       const before = await remaining();
       await Promise.all(Array.from({ length: clients }, () => sendAndReset(whenAccepted)));
-      // A connection reset before it was accepted may have lost its address, and counts under another key.
+      // A connection that was reset before it was accepted may have lost its address, and counts under another key.
       if (whenAccepted)
         await until('all are counted', async () => before - (await remaining()) === clients + asked - 1);
       t.equal((await call(service, 'GET', '/health/live')).status, 200);
@@ -117,19 +117,19 @@ t.test('a client that does not read its responses is disconnected, and delays no
     const { text } = await call(service, 'GET', '/metrics');
     return Number(/^nodejs_active_resources\{type="TCPSocketWrap"\} (\d+)$/m.exec(text)?.[1]);
   };
-  // That of the question.
+  // The socket of the request for the metrics.
   const own = 1;
   const [library = ''] = /[^"]+bundle\.js/.exec((await call(service, 'GET', '/docs')).text) ?? [];
-  // As many as a connection may have.
+  // The number of requests that a connection may have unanswered.
   const asked = 20;
   const socket = connect(service.port, '127.0.0.1');
   socket.on('error', () => {});
-  // Far more than the socket buffers hold: the rest would fill the memory of the server.
+  // The answers are far more than the socket buffers hold: the rest would fill the memory of the server.
   const ask = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;
   socket.write(ask('/docs/json').repeat(12) + ask(library).repeat(asked - 12));
   await once(socket, 'connect');
   await until('it is connected', async () => (await openSockets()) > own);
-  // Twice 10 s for a request and 2 s for its answer, from the last byte that was buffered: Node looks twice.
+  // It takes twice 10 s for a request and 2 s for its answer since the last byte was buffered: Node looks twice.
   await until('it is disconnected', async () => {
     await sleep(300);
     t.equal((await call(service, 'GET', '/health/live')).status, 200);

@@ -28,7 +28,7 @@ t.test('SIGTERM to npm stops the service and releases its port and its data fold
     cwd: fileURLToPath(new URL('../../..', import.meta.url)),
     env: { ...process.env, NODE_OPTIONS: '', DATA_DIR, PORT: String(port), HOST: '127.0.0.1' },
     stdio: 'ignore',
-    // A separate process group, so that a failed test leaves no process behind.
+    // A process group of its own lets a failed test leave no process behind.
     detached: true,
   });
   const ended = once(npm, 'exit');
@@ -43,7 +43,7 @@ t.test('SIGTERM to npm stops the service and releases its port and its data fold
   await until('the service is ready', () => answers().catch(() => false));
   npm.kill('SIGTERM');
   await ended;
-  // The next start fails at once unless both are free.
+  // The next start fails at once unless the port and the data folder are free.
   await until(
     'the port is free',
     () =>

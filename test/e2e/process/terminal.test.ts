@@ -9,7 +9,7 @@ import { inherited } from '#test/rig/cluster/part.ts';
 import { makeDataFolder, makeFolder, startService, until } from '#test/rig/process.ts';
 import { freePort } from '#test/rig/servers/ports.ts';
 
-/** The one of util-linux gives a program a terminal. */
+/** The `script` of util-linux gives a program a terminal. */
 const skip = !spawnSync('script', ['--version']).stdout?.includes('util-linux') && 'script is not installed';
 
 /** Runs a program of the project on a terminal. */
@@ -20,7 +20,7 @@ function runOnTerminal(t: Test, command: string, env: Record<string, string>) {
     cwd: makeFolder(t),
     env: { ...inherited(), TERM: 'xterm', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Its own group, so that no program outlives the test.
+    // A process group of its own lets no program outlive the test.
     detached: true,
   });
   let output = '';

@@ -14,7 +14,7 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
 
   const { services } = parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true });
   const [, , ...command]: string[] = services.worker.healthcheck.test;
-  /** The exit code of the health check in the Compose file. */
+  /** Runs the health check of the Compose file and returns its exit code. */
   const check = () =>
     spawnSync(
       process.execPath,
@@ -37,7 +37,7 @@ t.test('a worker says whether it is alive, and whether it waits for events', asy
   const worker = spawnService(t, env, 'src/worker.ts');
   await until('it is ready', async () => (await statusOf('/health/ready')) === 200);
   t.equal(check(), 0);
-  // The log comes by another pipe than the answer.
+  // The log comes by another pipe than the answer, and may come later.
   await until('it says so', () => worker.lines.some(({ msg }) => msg.includes('waits for webhook events')));
   t.equal(await worker.kill('SIGTERM'), 0);
 });

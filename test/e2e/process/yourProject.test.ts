@@ -20,7 +20,7 @@ async function inFolder(t: Test, folder: string, lines: string[]): Promise<void>
 }
 const commit = (message: string) => ['git add -A', `git commit -qm '${message}'`];
 const identity = ['git config user.email dev@example.com', 'git config user.name Dev'];
-/** The installed packages are shared. */
+/** Keeps the link to the shared packages out of commits. */
 const ignored = `echo node_modules >> .git/info/exclude`;
 
 /** Follows a section of the page. What it installs is installed already; checks and tests come at the end. */
@@ -37,7 +37,7 @@ async function follow(t: Test, section: string): Promise<void> {
       }
 }
 
-/** The files with conflicts that are written by hand. */
+/** Returns the files with conflicts that are written by hand. */
 async function conflicts(): Promise<string[]> {
   const { output } = await command('git diff --name-only --diff-filter=U', clone);
   const made = /^(openapi\.yaml|schema\.graphql|package-lock\.json|drizzle\/migrations\/meta\/.*)$/;
@@ -81,7 +81,7 @@ t.test('two branches with a resource each are merged', async t => {
   t.match(output, 'No schema changes', 'the snapshot has the tables of both');
 });
 
-/** A release as ours are: twenty files of the service, the README, a dependency, a table with its migration. */
+/** Makes a release: changes twenty files of the service and the README, adds a dependency and a table's migration. */
 async function release(t: Test): Promise<void> {
   const files = globSync('{src,plugins}/**/*.ts', { cwd: main }).filter(path => !path.includes('/domain/'));
   for (const path of files
@@ -99,7 +99,7 @@ async function release(t: Test): Promise<void> {
     text.replace("index('", "index('identities_release_index').on(table.subject),\n    index('"),
   );
   await inMain(t, 'npm run migration -- --name release', 'npm version 0.2.0 --no-git-tag-version');
-  // One that another package brings: the registry is not needed.
+  // The dependency is one that another package brings, so the registry is not needed.
   const { packages } = JSON.parse(readFileSync(join(main, 'package-lock.json'), 'utf8'));
   const { version } = packages['node_modules/sonic-boom'];
   await inMain(

@@ -81,7 +81,7 @@ t.test('a PostgreSQL database is restored into an empty one, with its counts', {
   t.same(await contentsOf(t, to), contents);
   t.match(await run('restore', [file], to), { code: 1, output: /not empty: it has the table/ });
 
-  // Some changes were not folded.
+  // The totals count changes that were not folded when the backup was made.
   const totals = `select total::int from list_position('users', 0, false)`;
   t.same(await queryPostgres(to.DATABASE_URL, totals), [{ total: 33 }]);
   await queryPostgres(to.DATABASE_URL, addUsers('after', 5));

@@ -33,7 +33,7 @@ export async function fill(t: Test, env: Record<string, string>) {
 
 type Contents = Record<string, string[]>;
 
-/** Every row of every table, as text. */
+/** Returns every row of every table as text. */
 export async function contentsOf(t: Test, env: Record<string, string>): Promise<Contents> {
   const database = await openDatabase({ ...readSettings({}), ...env }, testLog);
   await database.ready;
@@ -71,7 +71,7 @@ async function tablesOf(db: Connection): Promise<string[]> {
 
 // pg_dump refuses a server newer than itself, so these tests start a server of the same release.
 const initdb = join(folderOf('initdb') ?? '', 'initdb');
-/** Where the PATH has a link to one program, the others are beside the program itself. */
+/** The folder of the program itself, which has the others if the PATH has only a link to this one. */
 export const bin = existsSync(initdb) ? dirname(realpathSync(initdb)) : '';
 export const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
 

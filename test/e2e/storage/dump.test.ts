@@ -61,7 +61,7 @@ t.test('old dumps go only after a new one was read back', { skip }, async t => {
   const old = 'triport-2020-01-01T02-17-00Z.dump';
   writeFileSync(join(folder, old), 'old');
   utimesSync(join(folder, old), 0, 0);
-  // One whose dump is cut off, and whose list of contents is whole.
+  // This `pg_dump` writes a dump that is cut off, but has a whole list of contents.
   const broken = `#!/bin/bash
     echo "$PGPASSWORD $1" > arguments
     ${join(bin, 'pg_dump')} "$@" && truncate --size=-100 unfinished.*`;

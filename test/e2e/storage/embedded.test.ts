@@ -34,7 +34,7 @@ t.test('of two processes started at once on an empty folder one serves and one i
 t.test('a process killed while it creates the database does not block the next start', async t => {
   const DATA_DIR = makeFolder(t);
   const moments = [
-    // From the first file to just before the end.
+    // The moments go from the first file to just before the end.
     () => until('the folder exists', () => existsSync(join(DATA_DIR, 'postgres.unfinished'))),
     () => until('it has files', () => existsSync(join(DATA_DIR, 'postgres.unfinished', 'PG_VERSION'))),
     () => until('it has its final name', () => existsSync(join(DATA_DIR, 'postgres'))),
@@ -54,13 +54,13 @@ t.test('bug: everybody could read and write the files of the database, whatever 
   const DATA_DIR = join(parent, 'data');
   const pathsOf = () => ['', ...(readdirSync(DATA_DIR, { recursive: true }) as string[])];
   const find = (path: string) => lstatSync(join(DATA_DIR, path), { throwIfNoEntry: false });
-  /** What has other rights than 0700 and 0600. */
+  /** Returns the paths with other rights than 0700 and 0600. */
   const open = () =>
     pathsOf().filter(path => {
       const found = find(path);
       return found && (found.mode & 0o777) !== (found.isDirectory() ? 0o700 : 0o600);
     });
-  /** Starts with an umask that hides nothing, and writes. */
+  /** Starts the service with an umask that hides nothing, and writes. */
   const start = async () => {
     const umask = process.umask(0);
     const service = spawnService(t, { DATA_DIR });
@@ -83,7 +83,7 @@ t.test('bug: everybody could read and write the files of the database, whatever 
   t.equal(await first.kill('SIGTERM'), 0);
   t.same(open(), [], 'and what it wrote at its end');
 
-  // As earlier starts left them.
+  // Earlier releases left files with these rights.
   for (const path of pathsOf().filter(path => path !== 'webhook-secrets.json'))
     chmodSync(join(DATA_DIR, path), find(path)?.isDirectory() ? 0o755 : 0o666);
   await start();

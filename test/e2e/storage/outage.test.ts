@@ -17,7 +17,7 @@ const refused = {
 
 const summarize = ({ status, seconds, text }: Answer) => `${status} after ${seconds} s: ${text}`;
 
-/** All of some requests at once are refused within so many seconds. */
+/** Checks that 20 requests at once are all refused within this many seconds. */
 async function checkRefusals(t: Test, service: Service, seconds: number) {
   const replies = await Promise.all(Array.from({ length: 20 }, () => call(service, 'GET', '/api/users')));
   for (const reply of replies) {
@@ -33,7 +33,7 @@ async function startLoad(service: Service, name: string): Promise<Load> {
   return load;
 }
 
-/** No client lost its connection, all that was acknowledged is there, and the pool is as large as before. */
+/** Checks that no connection of a client and nothing acknowledged is lost, and that the pool is as large as before. */
 async function checkAfter(t: Test, service: Service, server: LocalPostgres, load: Load) {
   await untilReady(service);
   const before = load.counts.answered;

@@ -15,7 +15,7 @@ import { all, pay, secrets, total } from '#test/rig/sender.ts';
 
 const skip = !has('psql') && 'psql is not installed';
 
-/** An empty database whose owner is no superuser, and the serving role, which is not made yet. */
+/** Makes an empty database whose owner is no superuser, and names a serving role, which does not exist yet. */
 async function makeRoles(t: Test) {
   const url = await createPostgres(t, { empty: true });
   const suffix = randomBytes(4).toString('hex');

@@ -12,10 +12,10 @@ import { deliver, secrets } from '#test/rig/sender.ts';
 
 const skip = !has('nginx') && 'nginx is not installed';
 const megabyte = 1024 * 1024;
-/** The space that compose.yaml gives to the files of nginx. */
+/** The MiB that compose.yaml gives to the files of nginx. */
 const space = Number(/\/run\/nginx:.*size=(\d+)m/.exec(readFileSync('deploy/compose.yaml', 'utf8'))?.[1]);
 
-/** Where a descriptor leads, if it was not closed meanwhile. */
+/** Returns where a descriptor leads, or nothing if it was closed meanwhile. */
 function readlinkIfOpen(path: string): string {
   try {
     return readlinkSync(path);
@@ -24,7 +24,7 @@ function readlinkIfOpen(path: string): string {
   }
 }
 
-/** The bytes of the files that the processes of nginx have open in one of its folders; they have no name any more. */
+/** Counts the bytes of files that nginx has open in one of its folders; the files have no name any more. */
 function bytesIn(nginx: Part, folder: 'body' | 'proxy'): number {
   const files = nginx.children().flatMap(pid => {
     const descriptors = readdirSync(`/proc/${pid}/fd`).map(name => `/proc/${pid}/fd/${name}`);

@@ -15,7 +15,7 @@ function createByMutation({ url }: Service, key: string, label: string) {
 }
 
 t.test('a key that is taken on another server', async t => {
-  // More than one connection for writes would hide that somebody holds one.
+  // A second connection for writes would hide that a waiting request holds one.
   const pair = await startPair(t, {}, { DATABASE_POOL_SIZE: '1' });
   const [server, small] = pair.servers;
   const gate = await closeGate(t, pair, 'its transaction');
@@ -29,7 +29,7 @@ t.test('a key that is taken on another server', async t => {
 
   await t.test('is waited for without a connection, up to the 409', async t => {
     const createUser = (email: string) => ask(`${small.url}/api/users`, json({ name: 'Ada', email }));
-    // It loads what the first creation needs, for which a busy machine takes longer than the others wait.
+    // This creation loads code, for which a busy machine takes longer than the other requests wait.
     t.match(await createUser('before@example.com'), { status: 201 });
     const first = createBurrow(server, 'taken', 'Held');
     await gate.reached();
@@ -78,7 +78,7 @@ t.test('a key that is taken on another server', async t => {
   });
 });
 
-/** A creation whose head and half of whose body the server has read. */
+/** Starts a creation and waits until the server has read its head and half of its body. */
 async function startSending({ port }: Service, key: string, label: string) {
   const body = JSON.stringify({ label });
   const socket = connect(port, '127.0.0.1');

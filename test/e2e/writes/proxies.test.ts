@@ -13,7 +13,7 @@ t.test('behind nginx', { skip: !has('nginx') && 'nginx is not installed' }, asyn
   const balancer = await openBalancer(t, [one.port, two.port]);
 
   await t.test('tags stay strong, and conditions arrive', async t => {
-    // Long enough to be worth compressing.
+    // The label is long enough to be worth compressing.
     const label = '二度'.repeat(240);
     const { body: burrow } = await createBurrow(balancer, 'burrow', 'Deep');
     const specimen = json({ label, burrowId: burrow.id }, { ...gzip });
@@ -56,7 +56,7 @@ t.test('behind nginx', { skip: !has('nginx') && 'nginx is not installed' }, asyn
       );
       const small = await ask(balancer.url + path, { headers: gzip });
       t.match(small, { status: 200, headers: { 'content-encoding': 'gzip' } }, path);
-      // What the service compresses itself already says so.
+      // The service compresses some of /docs itself, and its Vary says so as well.
       if (!path.startsWith('/docs'))
         t.equal(small.headers.vary?.match(/accept-encoding/gi)?.length, 1, 'Vary names it once');
       t.equal(small.text, plain.text);

@@ -13,7 +13,7 @@ const each = 150;
 const send = async (url: string, method: string, body: object, headers = {}) =>
   (await ask(url, { ...json(body, headers), method })).body;
 
-/** Each way to change only what was read, and what the answer to a late change looks like. */
+/** The ways to refuse a change of what has changed since it was read; each returns the answer to a late change. */
 const ways = [
   async ({ url }: Service, id: string, { version }: Read, name: string) => {
     const headers = { 'if-match': `"${version}"` };
@@ -31,7 +31,7 @@ const ways = [
   },
 ];
 
-/** Counts in the name of a user, until this many changes have succeeded; returns the answers to late changes. */
+/** Counts up in the name of a user until `each` changes have succeeded; returns the answers to late changes. */
 async function count(server: Service, id: string): Promise<string[]> {
   const late: string[] = [];
   for (let done = 0, attempt = 0; done < each && attempt < 20 * each; attempt++) {

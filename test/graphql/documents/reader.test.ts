@@ -3,7 +3,7 @@ import { keptCharacters, makeReader } from '#plugins/graphql/documents/reader.ts
 import { overhead, setBoundedText } from '#src/core/kept.ts';
 import { Metrics } from '#src/telemetry/metrics.ts';
 
-/** A tenth of what is kept. */
+/** The length of a document that takes a tenth of what is kept. */
 const length = keptCharacters / 10 - overhead;
 const query = (n: number) => ({ query: `{ q${n}: usersCount }`.padEnd(length) });
 

@@ -6,7 +6,7 @@ await fill(database, 1, 100);
 const [oak] = (await call('GET', '/api/burrows', 200)).body.data;
 const times = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i)).join(' ');
-/** Of 100 specimens the id, that of the burrow, and 74 of the burrow's specimens. */
+/** Selects the ids of 100 specimens and of the burrow of each, with 74 specimens of that burrow. */
 const below = (labels: number, list = `specimens(limit: 74) { ${times(labels, i => `l${i}: label`)} }`) =>
   `specimens { id burrow { id ${list} } }`;
 const query = (...how: Parameters<typeof below>) => `{ burrow(id: "${oak.id}") { ${below(...how)} } }`;
@@ -22,7 +22,7 @@ t.test('an answer has at most 200,000 values, and an alias is one of them', asyn
   const oneMore = (await post(`{ usersCount ${query(27).slice(2)}`)).body;
   t.match(oneMore, { errors: tooMany(200_001, 200_000), data: undefined });
   t.notOk('data' in oneMore, 'it is refused as a whole');
-  // Edges are other values than nodes; the records of a connection are counted, as those of a list.
+  // Edges and nodes count separately, and the records of a connection count like those of a list.
   const labels = times(10, i => `l${i}: label`);
   const page = `edges { cursor node { ${labels} } } nodes { ${labels} } pageInfo { endCursor }`;
   for (const [first, isAllowed] of [
@@ -50,7 +50,7 @@ t.test('an answer that is refused has the status of its media type, and no data'
 });
 
 t.test('an answer has at most 10 MB of text, with the names of its aliases and in bytes', async t => {
-  /** 28 × 100 × 100 names of this length, and as many names as labels. */
+  /** Asks for 100 × 100 ids under a name of this length. */
   const named = (length: number) => post(query(1, `specimens { ${'a'.repeat(length)}: id }`));
   t.notOk((await named(950)).body.errors);
   const { body } = await named(960);
@@ -62,7 +62,7 @@ t.test('an answer has at most 10 MB of text, with the names of its aliases and i
   t.match((await labels(77)).body.errors, tooMany(Number, 10_000_000, /bytes in the response/));
 });
 
-// Bug: it was a 500 after 5 s and 1.6 GB, and the end of a process in a container.
+// Bug: such a query was a 500 after 5 s and 1.6 GB, and ended the process in a container.
 t.test('hostile: a short query for gigabytes takes no memory', async t => {
   const { post, database } = await buildGraphQL(t, { REQUEST_TIMEOUT: 60 });
   await fill(database, 1, 1000);

@@ -37,7 +37,7 @@ async function buildHeld(t: Test, settings: Partial<Settings> = {}) {
   }
   return { ...service, ...dear, real, keys, ask, large, inFlight, begunBy, sendRaw };
 }
-/** It could take 1,000 burrows, and 1,000 parents with a count. There are none, so it is one statement. */
+/** A query for up to 1,000 burrows, and 1,000 parents with a count. There are none, so it is one statement. */
 const largeOf = (label: string) => `{ burrows(label: "${label}") { parent { burrowsCount } } }`;
 
 t.test(
@@ -159,7 +159,7 @@ t.test('hostile: the counts of an operation reach together as far as its points'
   const real = await openTestDatabase(t);
   await fill(real, 1, 0);
   let rows = 0;
-  /** Every list has more rows than are counted. */
+  /** A connection on which every list has more rows than are counted. */
   const endless = (connection: Connection): Connection => ({
     ...connection,
     rows: async (text, params) => {
@@ -178,7 +178,7 @@ t.test('hostile: the counts of an operation reach together as far as its points'
   t.ok(rows <= 2 * 600 * 10_000, `${rows} rows for 600 points`);
 });
 
-// Bug: all of them ran to their end, for nobody.
+// Bug: operations that nobody waited for any more ran to their end.
 t.test('after its deadline nothing more of an operation is begun', async t => {
   const { real, ask, begun, open } = await buildHeld(t, { REQUEST_TIMEOUT: 1 });
   await fill(real, 2, 2);

@@ -7,7 +7,7 @@ import Stripe from 'stripe';
 import { recordedBody } from '#scripts/lib/webhook/sampleEvent.ts';
 import { secret, signatureOf } from './webhooks.ts';
 
-/** A true body of each provider. */
+/** The folder with a true body of each provider. */
 const folder = new URL('../../../scripts/lib/webhook/bodies/', import.meta.url);
 const bodyOf = (path: string) => readFileSync(new URL(`${path}.json`, folder), 'utf8');
 export const standardSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -24,7 +24,8 @@ export type Name = 'stripe' | 'paddle' | 'lemonsqueezy' | 'razorpay' | 'shopify'
 interface Recorded {
   body: string;
   /**
-   * The headers that the provider sends with a body, signed by its own package, or by its documentation without one.
+   * Returns the headers that the provider sends with a body, signed by its own package or, if there is none, as its
+   * documentation says.
    */
   headers: (raw: string) => Record<string, string> | Promise<Record<string, string>>;
   /** Whether the provider's own package accepts what our tests sign; it may also throw. */
@@ -32,7 +33,7 @@ interface Recorded {
   event: Record<string, unknown>;
   /** The status of the subscription afterwards; undefined for an event without a handler. */
   status?: string;
-  /** The subscription that it names, and what was agreed. */
+  /** The subscription that the event names, and what was agreed. */
   item?: object;
 }
 
@@ -41,9 +42,9 @@ const terms = (currentPeriodEnd: string, cancelAtPeriodEnd: boolean | null = fal
   cancelAtPeriodEnd,
 });
 
-/** In seconds. */
+/** Returns the time in seconds. */
 export const now = () => Math.floor(Date.now() / 1000);
-/** An event of each provider, signed as it signs it. */
+/** An event of each provider, signed as the provider signs it. */
 export const recorded: Record<Name, Recorded> = {
   stripe: {
     body: JSON.stringify(recordedBody('stripe', 'customer.subscription.updated'), null, 2),
@@ -141,7 +142,7 @@ export const recorded: Record<Name, Recorded> = {
       return {
         'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
         'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-        // Several signatures, as while a secret is replaced.
+        // A provider sends several signatures while a secret is replaced.
         'webhook-signature': `v1a,xyz ${webhook.sign('msg_p5jXN8AQM9LWM0D4loKWxJek', at, raw)}`,
       };
     },

@@ -4,13 +4,13 @@ interface Answer {
   text: string;
 }
 
-/** The header of a request that takes effect once. */
+/** Returns the header of a request that takes effect once. */
 export const keyed = (key: string) => ({ 'Idempotency-Key': key });
 
 /** Whether this is the answer to an earlier request with the key. */
 export const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
 
-/** What must be the same in every answer to a request with a key. */
+/** Returns what must be the same in every answer to a request with a key. */
 export const essence = ({ status, headers: { location, etag }, text }: Answer) => ({
   status,
   location,

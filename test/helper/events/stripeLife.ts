@@ -4,7 +4,8 @@ import { recordedBody } from '#scripts/lib/webhook/sampleEvent.ts';
 type Step = [type: Stripe.Event['type'], minute: number, status?: Stripe.Subscription.Status];
 
 /**
- * From the first payment to the end: what Stripe sends, and when. Payments and the subscription tell the same twice.
+ * What Stripe sends from the first payment to the end, and when. Some changes are told twice: by an event of a payment
+ * and by one of the subscription.
  */
 const steps: Step[] = [
   ['customer.subscription.created', 0, 'incomplete'],
@@ -19,8 +20,8 @@ const steps: Step[] = [
 ];
 
 /**
- * What the audit log has after a delivery in order: each status of the customer, and the time of its event. The first
- * payment names no subscription: it is a new item, and does not count.
+ * Each status that the audit log has after a delivery in order, and the time of its event. The first payment names no
+ * subscription: it is a new item, and does not count.
  */
 export const story = [
   ['incomplete', 0],
@@ -35,7 +36,7 @@ export const story = [
 const began = Date.UTC(2026, 9, 1, 8);
 export const timeOfStep = (minute: number) => new Date(began + minute * 60_000).toISOString();
 
-/** The events of a customer's subscription as Stripe sends them. */
+/** Returns the events of a customer's subscription as Stripe sends them. */
 export const lifeOf = (customer: string): Stripe.Event[] =>
   steps.map(([type, minute, status], step) => {
     const event = recordedBody('stripe', type) as unknown as Stripe.Event;

@@ -23,7 +23,7 @@ import { countRows, openTestDatabase, testLog } from '#test/helper/database.ts';
 import { until } from '#test/rig/process.ts';
 import { domain } from '#test/world/index.ts';
 
-/** The values of one metric, by its labels as they are written. */
+/** Returns the values of one metric by its labels as they are written. */
 export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
   const lines = (await metrics.registry.metrics()).matchAll(/^(\w+)(\{.*\})? (\S+)$/gm);
   return new Map(
@@ -36,20 +36,20 @@ export async function countsOf(metrics: Metrics, name: string): Promise<Map<stri
 export const secret = 'whsec_test_0123456789';
 const stripe = new Stripe('sk_test_unused');
 
-/** The signature of a body, made by the provider's own package. */
+/** Signs a body by the provider's own package. */
 export const signatureOf = (
   payload: string,
   { key = secret, timestamp = Math.floor(Date.now() / 1000) } = {},
 ) => stripe.webhooks.generateTestHeaderString({ payload, secret: key, timestamp });
 
-/** A complete event as the provider sends it, with the given id and customer. */
+/** Returns a complete event as the provider sends it, with this id and customer. */
 export function paymentEvent({ id = 'evt_1', customer = 'cus_1' as unknown } = {}) {
   const event = recordedBody('stripe', 'payment_intent.succeeded') as unknown as Stripe.Event;
   Object.assign(event.data.object, { customer });
   return { ...event, id };
 }
 
-/** An event after which the subscription has this status. */
+/** Returns an event after which the subscription has this status. */
 export const statusEvent = (
   status: SubscriptionStatus,
   given: Partial<StatusEvent['event']> = {},
@@ -80,7 +80,7 @@ export async function workThrough(context: Context, all = domain.handlers): Prom
   }
 }
 
-/** Several workers at once, until nothing is left: events of a customer whom another one serves come again. */
+/** Lets several workers empty the queue: an event of a customer whom another worker serves is taken later. */
 export async function workTogether(context: Context, workers: number, all = domain.handlers) {
   const work = () => workThrough(context, all);
   await until('the queue is empty', async () => {
@@ -101,12 +101,12 @@ export async function receive(context: Context, event: object) {
 
 interface Choices {
   settings?: Partial<Settings>;
-  /** Replaces the real handler of payments; called for one event after the other. */
+  /** Replaces the real handler of payments; it is called for one event after the other. */
   handle?: (context: Context, event: IncomingEvent) => Promise<void>;
   handlers?: Handlers;
   now?: () => Date;
   log?: Log;
-  /** By default, the first retry comes after a second. */
+  /** Seconds until the first retry: 1 by default. */
   retryDelay?: number;
 }
 
@@ -118,11 +118,11 @@ const oneByOne = (handle: NonNullable<Choices['handle']>): Handler => ({
   },
 });
 
-/** A handler of one type of Stripe's events, and no others. */
+/** Returns handlers with this one alone, for one type of Stripe's events. */
 export const handling = (type: string, handler: Handler): Handlers =>
   new Map([['stripe', new Map([[type, handler]])]]);
 
-/** An application with a worker, and the requests that a provider and an operator send. */
+/** Builds an application with a worker, and the requests that a provider and an operator send. */
 export async function buildReceiver(
   t: Test,
   { settings, handle, handlers, now, log = testLog, retryDelay = 1 }: Choices = {},
@@ -138,7 +138,7 @@ export async function buildReceiver(
     log,
     ...(now && { now }),
   };
-  /** A worker; a second one is as after a restart. */
+  /** Starts a worker; a second call starts another one, as a restart does. */
   const restart = () => {
     const settings = { ...readSettings({ NODE_ENV: 'test' }), ...shared.settings };
     const jobs = startJobs({ ...shared, settings, calls, retryDelay }, given);
@@ -166,7 +166,7 @@ export async function buildReceiver(
     });
   }
 
-  /** The first event that the query selects, once it has this status. */
+  /** Waits until the first event that the query selects has one of these statuses, and returns it. */
   async function eventually(query: string, ...wanted: string[]) {
     let found: { status: string } | undefined;
     await until(`an event with ${query} is ${wanted.join(' or ')}`, async () => {

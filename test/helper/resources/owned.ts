@@ -24,7 +24,7 @@ const callers: Caller[] = [
   { name: 'write and own', scopes: ['read', 'write', 'own'], isPerson: true },
 ];
 
-/** One of the table: a caller, and a record that belongs to them, if they are a person, or to somebody else. */
+/** A case: a caller, and a record that belongs to the caller, if that is a person, or to somebody else. */
 export interface Cell {
   caller: Caller;
   resource: AnyResource;
@@ -34,7 +34,7 @@ export const cellsOf = (resource: AnyResource): Cell[] =>
   callers.flatMap(caller => [true, false].map(isOwn => ({ caller, resource, isOwn })));
 export const nameOf = ({ caller, isOwn }: Cell) => `${caller.name}, ${isOwn ? 'own' : "another's"}`;
 
-/** Those that differ in what access looks at: of the tests' own the join, the private one, and one without an owner. */
+/** Resources that access tells apart: of those in test/world, a join, a private one and one without an owner. */
 export const distinctResources = completeResources.filter(
   ({ name }) => ![specimen.name, splinter.name].includes(name),
 );
@@ -47,7 +47,7 @@ interface Asked {
   writes?: boolean;
   creates?: boolean;
 }
-/** The one rule, in the words of those who rely on it. */
+/** What a caller must get, by the rule in the words of those who rely on it. */
 export function expected({ caller, resource, isOwn }: Cell, { scope, writes, creates }: Asked) {
   const { scopes, isPerson } = caller;
   if (!scopes) return 401;
@@ -60,16 +60,16 @@ export function expected({ caller, resource, isOwn }: Cell, { scope, writes, cre
   return isPerson ? 'not_yours' : 'no_person';
 }
 
-/** A service that requires tokens, and what makes the tokens and the records. */
+/** Builds a service that requires tokens, and functions that make the tokens and the records. */
 export async function buildOwned(t: Test) {
   const database = await openTestDatabase(t);
   const issuer = await openIssuer(t);
   const service = await build(t, { database, settings: issuer.settings });
-  // As somebody who may do everything.
+  // Calls an application that lets everybody do everything.
   const { call } = await build(t, { database });
   let made = 0;
 
-  /** A user, and the headers of a token that may stand for them. */
+  /** Makes a user and the headers of a token; `isLinked` makes the token stand for the user. */
   async function newToken(scopes: string[] = ['own'], isLinked = true) {
     const { id } = (await call('POST', '/api/users', 201, { body: newPerson() })).body;
     const subject = `person ${++made}`;
@@ -78,7 +78,7 @@ export async function buildOwned(t: Test) {
     return { id, headers: bearer(await issuer.sign({ sub: subject, scope: scopes.join(' ') })) };
   }
 
-  /** The member with the owner, and parents that the owner may see. */
+  /** Returns the member with the owner, and parents that the owner may see. */
   async function membersOf(resource: AnyResource, owner: string): Promise<Record<string, string>> {
     const members: Record<string, string> = {};
     if (resource.owner && resource.owner !== 'id') members[resource.owner] = owner;
@@ -91,7 +91,7 @@ export async function buildOwned(t: Test) {
   async function prepare({ caller: { scopes = [], isPerson }, resource, isOwn }: Cell) {
     const { id, headers } = await newToken(scopes, isPerson === true);
     const owner = isOwn ? id : (await newToken([], false)).id;
-    /** What the owner could send: other parents each time, because those of a join may be unique. */
+    /** Returns what the owner could send, with other parents each time: those of a join may be unique. */
     const newInput = async () => newBody(call, resource, await membersOf(resource, owner));
     const record =
       resource.owner === 'id'

@@ -16,15 +16,15 @@ export const completeResources = (domain.resources as Partial<Operations>[]).fla
     resource && create && replace && change && remove ? resource : [],
 );
 
-/** For what takes long: those of the application, and the one of the tests that has every type of member. */
+/** The resources for slow tests: those of the application, and the one of test/world with every type of member. */
 export const variedResources = completeResources.filter(
   each => each.name === specimen.name || ofTests.every(({ resource }) => resource !== each),
 );
 
-/** A user who does not exist yet. */
+/** Returns the body of a user who does not exist yet. */
 export const newPerson = () => ({ name: 'Ada', email: `new${++made}@example.com` });
 
-/** A body that creates a record with all its members, and with parents that exist. */
+/** Returns a body that creates a record with all its members, and with parents that exist. */
 export async function newBody(call: Caller, resource: AnyResource, members: Body = {}): Promise<Body> {
   const given = { ...samples[resource.plural], ...members };
   const body = { ...newMembers(resource.contract.create.properties), ...given };
@@ -43,7 +43,7 @@ export async function makeRecord(
   return (await call('POST', `/api/${resource.path}`, 201, { body })).body;
 }
 
-/** A change of one member of a record: if there is another, not of an enum, for which there may be rules. */
+/** Returns a change of one member of a record: no enum, which may have rules, if there is another member. */
 export async function newChange(call: Caller, resource: AnyResource, record: Body): Promise<Body> {
   const parents = resource.parentRelations;
   const members = Object.entries(resource.contract.create.properties);
@@ -58,6 +58,6 @@ export async function newChange(call: Caller, resource: AnyResource, record: Bod
     : newMembers({ [name]: member });
 }
 
-/** A value for each member: each time another one, as far as the schema allows. */
+/** Returns a value for each member: each time another one, as far as the schema allows. */
 const newMembers = (properties: Record<string, TSchema>): Body =>
   Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, sampleValue(member, ++made)]));

@@ -23,7 +23,7 @@ export function testResource(t: Test, operations: Operations): void {
       await run(inner, await started);
     });
   const all: Operation[] = ['create', 'replace', 'change', 'remove'];
-  // The first, because it counts what is there.
+  // Lists come first, because their test counts what is there.
   test('lists are sorted and filtered', ['create'], testLists);
   test('a record is created, read, replaced, changed and deleted', all, testLife);
   test('what is absent gets its default, and what cannot be is refused by its name', all, testBodies);

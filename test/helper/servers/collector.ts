@@ -12,7 +12,7 @@ export interface Span {
   attributes: { key: string; value: { stringValue?: string } }[];
 }
 
-/** A collector of traces by OTLP over HTTP, as the real ones listen on port 4318. */
+/** Opens a collector of traces by OTLP over HTTP, as the real ones listen on port 4318. */
 export async function openCollector(t: Test) {
   const spans: Span[] = [];
   const { url } = await serve(t, async (request, response) => {
@@ -26,7 +26,7 @@ export async function openCollector(t: Test) {
     response.setHeader('content-type', 'application/json').end('{}');
   });
 
-  /** The spans of one trace, once one with this name has arrived. */
+  /** Waits for a span with this name, and returns the spans of its trace. */
   async function spansOf(traceId: string, last: string): Promise<Span[]> {
     const own = () => spans.filter(span => span.traceId === traceId);
     await until(`there is a span ${last}`, () => own().some(({ name }) => name === last));

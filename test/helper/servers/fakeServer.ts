@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 
-/** A server that handles its connections as a test requires, and counts them. */
+/** Starts a server that handles its connections as a test requires, and counts them. */
 export async function startFakeServer(t: Test, handle: (socket: Socket) => void) {
   const open = new Set<Socket>();
   const seen = {
     count: 0,
-    /** Whether every connection is closed now, or soon. */
+    /** Returns whether every connection is closed within 3 s. */
     allClosed: async () => {
       for (let i = 0; i < 300 && open.size > 0; i++) await sleep(10);
       return open.size === 0;
@@ -29,7 +29,7 @@ export async function startFakeServer(t: Test, handle: (socket: Socket) => void)
   return { seen, url: `postgres://x:x@127.0.0.1:${port}/x` };
 }
 
-/** Like a frozen server: the kernel accepts connections for it, but it neither answers nor closes them. */
+/** Acts like a frozen server: the kernel accepts connections for it, but it neither answers nor closes them. */
 export function sayNothing(socket: Socket): void {
   // A client that only ended its side would still read this; one that is gone resets the connection.
   socket.resume().on('end', async () => {
@@ -37,10 +37,10 @@ export function sayNothing(socket: Socket): void {
   });
 }
 
-/** Like a balancer with nothing behind it. */
+/** Acts like a balancer with nothing behind it. */
 export const hangUp = (socket: Socket) => void socket.resume().end();
 
-/** Like a PostgreSQL whose connections are all taken. */
+/** Acts like a PostgreSQL whose connections are all taken. */
 export function refuseClient(socket: Socket): void {
   const fields = Buffer.from('SFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0');
   const head = Buffer.from('E\0\0\0\0');
@@ -61,7 +61,7 @@ export const passOnUntil =
   };
 const hangUpHard = (socket: Socket) => void socket.destroy();
 
-/** How a statement ended: `done`, the code of its error, or `nothing` if it did not end in time. */
+/** Returns how a statement ended: `done`, the code of its error, or `nothing` if it did not end in time. */
 export const outcome = (work: PromiseLike<unknown>, milliseconds = 3000): Promise<string> =>
   Promise.race([
     Promise.resolve(work).then(
@@ -71,7 +71,7 @@ export const outcome = (work: PromiseLike<unknown>, milliseconds = 3000): Promis
     sleep(milliseconds, 'nothing', { ref: false }),
   ]);
 
-/** Collects uncaught errors and unhandled rejections. Without a listener they would end the process. */
+/** Collects uncaught errors and unhandled rejections, which would end a process that has no listener. */
 export function watchUncaught(t: Test): unknown[] {
   const uncaught: unknown[] = [];
   const note = (error: unknown) => uncaught.push(error);

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 
-/** An HTTP server on loopback, until the test ends. */
+/** Starts an HTTP server on loopback, until the test ends. */
 export async function serve(t: Test, listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');

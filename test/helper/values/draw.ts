@@ -45,7 +45,7 @@ export class Draw {
     return check(value);
   }
 
-  /** Values that the schema allows. Where it requires an id, it may be one of `ids`. */
+  /** Draws values that the schema allows. An id that it requires may be one of `ids`. */
   valid(schema: Schema, ids: string[]): fc.Arbitrary<unknown> {
     return this.#shape(schema, ids).filter(value => this.isValid(schema, value));
   }
@@ -66,7 +66,7 @@ export class Draw {
     if (type === 'string') return this.#text(schema, ids);
     if (type === 'array')
       return schema.items ? this.#list(schema, schema.items, ids) : fc.array(fc.jsonValue());
-    // Only objects are left. Drawing anything else would never be valid, and the test would hang.
+    // What is left must be an object: nothing else that is drawn would be valid, and the test would hang.
     if (type !== 'object') throw new Error(`cannot draw ${JSON.stringify(schema)}`);
     if (Object.keys(properties).length === 0) return fc.dictionary(fc.string(), fc.jsonValue());
     const members = Object.entries(properties).map(
@@ -101,7 +101,7 @@ export class Draw {
     return fc.oneof(...texts, ...(pattern ? [] : [fc.constantFrom(...ids)]));
   }
 
-  /** Bodies that the schema refuses: another value altogether, or one member changed, added or missing. */
+  /** Draws bodies that the schema refuses: another value altogether, or one member changed, added or missing. */
   invalid(schema: Schema, ids: string[]): fc.Arbitrary<unknown> {
     const names = Object.keys(this.resolve(schema).properties ?? {});
     const whole = this.valid(schema, ids) as fc.Arbitrary<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 /** The seed of random tests. They print it when they fail, and TEST_SEED repeats it. */
 export const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
 
-/** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */
+/** Returns a function that draws numbers from 0 to 1, the same ones for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -14,12 +14,12 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Of the seed. */
+/** Draws numbers by the seed of this run. */
 export const random = randomFrom(seed);
 export const below = (limit: number) => Math.floor(random() * limit);
 export const any = <T>(list: readonly T[]) => list[below(list.length)] as T;
 
-/** The items in a random order. */
+/** Returns the items in a random order. */
 export const shuffle = <T>(items: T[], random: () => number): T[] =>
   items
     .map(item => [random(), item] as const)

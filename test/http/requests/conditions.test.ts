@@ -19,7 +19,7 @@ interface Row {
   section: string;
   methods: Method[];
   headers: Record<string, string>;
-  /** `done` is that of the same request without conditions. */
+  /** `done` means the status of the same request without conditions. */
   status: 'done' | 304 | 400 | 404 | 412;
   /** The header that the error names. */
   names?: typeof M | typeof N;
@@ -42,7 +42,7 @@ const row = (
   names?: Row['names'],
 ): Row => ({ section, methods, headers, status, ...(names && { names }) });
 
-// Every record is at version 2. Commas and quotes: a tag may contain the former and not the latter.
+// Every record is at version 2. A tag may contain commas, but no quotes.
 const holding = ['"2"', '"1", "2"', '"2","3"', '"a,b", "2"', ', ,"2",,', '"1"\t,\t"2"', 'W/"2", "2"'];
 const others = ['"1"', '"1", "3"', '"02"', '"+2"', '""', '"1,2"', '"W/2"', '"*"'];
 const malformed = [
@@ -56,22 +56,22 @@ const later = 'Fri, 31 Dec 2099 23:59:59 GMT';
 const table: Row[] = [
   ...each('13.1.1', all, M, [...holding, '*'], 'done'),
   ...each('13.1.1', all, M, others, 412),
-  // Compared strongly.
+  // If-Match compares strongly: no weak tag matches.
   ...each('13.1.1', all, M, ['W/"2"', '"1", W/"2"'], 412),
-  // Absent is 404, not 412: the client learns that there is nothing to read again.
+  // An absent record is 404, not 412: the client learns that there is nothing to read again.
   ...each('13.1.1', all, M, ['*', '"2"'], 404, { absent: true }),
   ...each('13.1.2', reads, N, [...holding, '*', 'W/"2"', '"1", W/"2"'], 304),
   ...each('13.1.2', writes, N, [...holding, '*', 'W/"2"', '"1", W/"2"'], 412),
   ...each('13.1.2', all, N, [...others, 'W/"1"'], 'done'),
   // A PUT never creates a record, so `*` does not help.
   ...each('13.1.2', all, N, ['*', '"2"'], 404, { absent: true }),
-  // Records have no Last-Modified: they change more often than its seconds. 13.1.3 to 13.1.5 say to ignore the times.
+  // Records have no Last-Modified, whose seconds are too coarse: 13.1.3 to 13.1.5 say to ignore the times then.
   row('13.1.3', all, { 'If-Modified-Since': later }, 'done'),
   row('13.1.3', reads, { 'If-Modified-Since': before, [N]: '"2"' }, 304),
   row('13.1.4', all, { 'If-Unmodified-Since': before }, 'done'),
   row('13.1.4', all, { 'If-Unmodified-Since': before, [M]: '"2"' }, 'done'),
   row('13.1.4', all, { 'If-Unmodified-Since': later, [M]: '"1"' }, 412, M),
-  // There are no ranges.
+  // The service has no ranges.
   row('13.1.5', reads, { 'If-Range': '"2"', Range: 'bytes=0-1' }, 'done'),
   // If-Match is judged before If-None-Match.
   row('13.2.2', reads, { [M]: '"2"', [N]: '"2"' }, 304),
@@ -80,13 +80,13 @@ const table: Row[] = [
   row('13.2.2', all, { [M]: '"1"', [N]: '"2"' }, 412, M),
   row('13.2.2', all, { [M]: '"1"', [N]: '"1"' }, 412, M),
   row('13.2.2', all, { [M]: '"2"', [N]: '"1"' }, 'done'),
-  // A condition that cannot be read is refused: without it, the write would overwrite.
+  // A condition that cannot be read is refused: if it were ignored, the write could overwrite another one.
   ...each('8.8.3', all, M, malformed, 400),
   ...each('8.8.3', all, N, malformed, 400),
   row('8.8.3', all, { [M]: '"2"', [N]: '2' }, 400, N),
 ];
 
-/** How the records of each resource come into being. They are left at version 2. */
+/** How to make a record of each resource. It is left at version 2. */
 const makers = variedResources.map(resource => ({
   name: resource.plural,
   methods: all,
@@ -235,7 +235,7 @@ t.test(
     await call('DELETE', path, 400, { headers: { [M]: 'malformed' } });
     t.equal((await call('GET', path, 200)).body.id, key.id);
     await call('DELETE', path, 204, { headers: { [M]: '*' } });
-    // What is not there is not there under any condition.
+    // A record that does not exist is 404 under any condition.
     const { body: user } = await call('POST', '/api/users', 201, {
       body: { name: 'Ada', email: `u${++made}@example.com` },
     });

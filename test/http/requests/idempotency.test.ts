@@ -5,7 +5,7 @@ import { countRows } from '#test/helper/database.ts';
 import { essence, isReplayed, keyed } from '#test/helper/events/replays.ts';
 import { newPerson } from '#test/helper/resources/records.ts';
 
-// The sections are those of draft-ietf-httpapi-idempotency-key-header.
+// The tests name sections of draft-ietf-httpapi-idempotency-key-header.
 let time = Date.now();
 const now = () => new Date(time);
 const { call, send, newUser, database } = await build(t, { now });
@@ -126,7 +126,7 @@ t.test('2.6: of twenty requests at once, one takes effect and all get its answer
   const [key, body] = [newKey(), newPerson()];
   const total = async () => (await call('GET', '/api/users', 200)).body.meta.total;
   const before = await total();
-  /** On a busy machine the first may take longer than the others wait: then they come again, as clients do. */
+  /** Repeats a request as clients do: on a busy machine the first may take longer than the others wait. */
   const createOnce = async () => {
     for (;;) {
       const { answer } = await send('POST', '/api/users', { body, headers: keyed(key) });

@@ -42,7 +42,7 @@ interface Sent {
   body?: object;
 }
 let made = 0;
-/** Of each route: how to make a request that has an effect, another one each time. */
+/** How to make requests of each route, each of which has an effect of its own. */
 const accepting: Record<string, () => Promise<Sent>> = {
   ...Object.fromEntries(
     completeResources.map(resource => [
@@ -75,7 +75,7 @@ const accepting: Record<string, () => Promise<Sent>> = {
     return { path: '/api/webhook-events/dismiss', status: 200, body: { provider } };
   },
 };
-/** It needs a token: test/access/me.test.ts. */
+/** These need a token: test/access/me.test.ts tests them. */
 const acceptingToo = ['/api/me'];
 const refusing = ['/api/keys'];
 const ignoring = ['/api/webhooks/:provider'];
@@ -83,7 +83,7 @@ const taking = app.routes.filter(({ method, url }) => method === 'POST' && url.s
 
 t.test('what a key does is known for every POST under /api, and documented', async t => {
   const known = [...Object.keys(accepting), ...acceptingToo, ...refusing, ...ignoring];
-  // Actions of the application say for themselves what they do.
+  // The routes of the application's actions say themselves whether they accept a key.
   const isAction = (url: string) =>
     completeResources.some(({ path }) => url.startsWith(`/api/${path}/`)) && !known.includes(url);
   t.same(taking.flatMap(({ url }) => (isAction(url) ? [] : url)).sort(), known.sort());

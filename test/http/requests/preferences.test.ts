@@ -12,7 +12,7 @@ const table: [header: string, preferred: 'minimal' | 'representation' | undefine
   ['return=representation, return=minimal', 'representation'],
   ['return=minimalist', undefined],
   ['', undefined],
-  // A parameter, and quoted text, are no preferences.
+  // Parameters and quoted text are no preferences.
   ['foo; return=minimal', undefined],
   [String.raw`foo="\", return=minimal, \""`, undefined],
 ];

@@ -33,7 +33,7 @@ for (const name of ['a', 'b', 'c']) {
 // Bug: with `column = $1 order by id`, the generic plan read the whole primary key for a rare value.
 const skip = backend === 'embedded' && 'PGlite binds parameters to an explain, too';
 t.test('a page by cursor is read from the index of its order, whatever the value', { skip }, async t => {
-  // Without a sort: a log.
+  // A list without a sort is a log.
   const reads: [list: unknown, index: string, query: Record<string, string>][] = [
     [user.list, 'users_pkey', { sort: 'createdAt' }],
     [user.list, 'users_name_index', { sort: 'name' }],
@@ -87,11 +87,11 @@ t.test('a page by cursor is read from the index of its order, whatever the value
     }
 });
 
-// Bug: ordered by id only, the plan that is kept read the primary key for a parent with few children, a second for each.
+// Bug: ordered by id only, the kept plan read the primary key for a parent with few children, a second for each.
 t.test('the children of each parent are read from their index, by a plan that is kept', { skip }, async t => {
   await database.writes.transaction(async tx => {
     await tx.rows('set local enable_seqscan = off', []);
-    // With few rows, no plan is cheaper than the one that is kept.
+    // Adds many rows: among few, no plan is cheaper than the one that is kept.
     await tx.rows(
       `insert into specimens (id, label, burrow_id, created_at, updated_at)
        select gen_random_uuid(), 'Many', burrow_id, now(), now() from specimens, generate_series(1, 2000)`,

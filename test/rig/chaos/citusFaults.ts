@@ -22,11 +22,11 @@ async function crash(node: PostgresNode, seconds: number): Promise<void> {
 const crashNode = ({ citus, seconds }: CitusScene) => crash(citus.nodes[1], seconds);
 const crashCoordinator = ({ citus, seconds }: CitusScene) => crash(citus.coordinator, seconds);
 
-/** The transactions that a node has prepared, and whose outcome it does not know. */
+/** Counts the transactions that a node has prepared and whose outcome it does not know. */
 const inDoubt = async (node: PostgresNode) =>
   (await node.query(`select gid from pg_prepared_xacts where gid like 'citus%'`)).length;
 
-/** Crashes a node, again and again, until it did so between prepare and commit of a transaction. */
+/** Crashes a node again and again, until one crash falls between prepare and commit of a transaction. */
 async function crashInDoubt({ citus, seconds }: CitusScene): Promise<void> {
   const [, node] = citus.nodes;
   for (let left = 0; left === 0; ) {
@@ -38,10 +38,10 @@ async function crashInDoubt({ citus, seconds }: CitusScene): Promise<void> {
   }
 }
 
-/** Moves shards from one node to another while events flow, and back. */
+/** Moves shards from one node to another and back while events flow. */
 async function moveShards({ citus, seconds }: CitusScene): Promise<void> {
   const [, first, second] = citus.nodes;
-  // One table of each group: the others of a group move along.
+  // One table of each group is enough: the others of its group move along.
   for (const [from, to] of [
     [first, second],
     [second, first],

@@ -1,4 +1,4 @@
-/** Preloaded into a process: SIGUSR2 moves its clock ahead, and the next one moves it back. */
+/** Moves the clock of the process that preloads this: ahead by one SIGUSR2, and back by the next. */
 const jump = 4 * 60_000;
 const RealDate = Date;
 let ahead = 0;

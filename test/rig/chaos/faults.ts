@@ -81,7 +81,7 @@ async function blockEffects({ primary, seconds }: Scene): Promise<void> {
   await sql.end();
 }
 
-/** Opens as many connections as the system allows directly to the servers, each with an unfinished request. */
+/** Opens up to 10,000 connections directly to the servers, each with an unfinished request. */
 async function holdSockets({ cluster, seconds }: Scene): Promise<void> {
   const sockets: Socket[] = [];
   const ports = cluster.serverUrls.map(url => Number(new URL(url).port));
@@ -119,7 +119,7 @@ function makeRelease(folder: string): string {
   return release;
 }
 
-/** Moves the clocks of the service by less than the tolerance of signatures; those of senders stay. */
+/** Moves the clocks of the service by less than the tolerance of signatures; the clocks of senders stay. */
 async function jumpClocks({ cluster, seconds }: Scene): Promise<void> {
   const jump = () => {
     for (const part of [...cluster.servers, ...cluster.workers]) part.signal('SIGUSR2');
@@ -130,11 +130,11 @@ async function jumpClocks({ cluster, seconds }: Scene): Promise<void> {
   await sleep(seconds * 500);
 }
 
-/** Loses the primary for good and promotes its standby, which gets its address. Acknowledged writes must be on both before. */
+/** Loses the primary for good and promotes its standby at its address. Acknowledged writes must be on both before. */
 async function failOver({ primary, standby }: Scene): Promise<void> {
   await primary.query("alter system set synchronous_standby_names = '*'");
   await primary.query('select pg_reload_conf()');
-  // Commits from before synchronous replication have time to arrive.
+  // Gives commits from before synchronous replication time to arrive.
   await sleep(2000);
   await primary.stop('SIGQUIT');
   await standby.query('select pg_promote()');

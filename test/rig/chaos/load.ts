@@ -15,7 +15,7 @@ export class Load {
   readonly wrongAnswers = new Set<string>();
   readonly #url: string;
   readonly #name: string;
-  /** The local address of each request. */
+  /** Returns the local address of each request. */
   readonly #from: (n: number) => string;
   #stopped = false;
   #ended: Promise<unknown> = Promise.resolve();
@@ -52,7 +52,7 @@ export class Load {
     );
   }
 
-  /** Like a provider, sends an unacknowledged event again, and some acknowledged ones twice. */
+  /** Sends an unacknowledged event again and some acknowledged ones twice, as a provider does. */
   async #pay(id: string): Promise<void> {
     const body = JSON.stringify(paymentEvent({ id: `evt_${id}`, customer: `cus_${id}` }));
     const send = (from: string) => deliver(this.#url, body, { from });

@@ -5,7 +5,7 @@ import { until } from '#test/rig/process.ts';
 import type { Fault } from './faults.ts';
 import { isAllKept, Load } from './load.ts';
 
-/** Causes each fault under load. Nothing that was acknowledged may be lost or done twice, and no answer wrong. */
+/** Causes each fault under load. Nothing acknowledged may be lost or done twice, and no answer may be wrong. */
 export async function runFaults<S extends { cluster: Cluster }>(t: Test, scene: S, faults: Fault<S>[]) {
   const { url, databaseUrl } = scene.cluster;
   for (const { name, unnoticed = false, run } of faults)

@@ -8,7 +8,7 @@ import { PostgresNode } from '#test/rig/cluster/postgres.ts';
 import { freePort } from '#test/rig/servers/ports.ts';
 import { makeTables } from '#test/world/tables.ts';
 
-/** The programs of a PostgreSQL for which Citus is installed. */
+/** Returns the folder with the programs of a PostgreSQL for which Citus is installed. */
 export const citusPrograms = (): string | undefined =>
   process.env.PATH?.split(delimiter).find(
     folder => existsSync(join(folder, 'postgres')) && existsSync(join(folder, '../lib/citus.so')),
@@ -44,13 +44,13 @@ export class Citus {
     this.nodes = nodes;
   }
 
-  /** Starts empty nodes, in a new folder. */
+  /** Starts empty nodes in a new folder. */
   static async start(folder: string): Promise<Citus> {
     mkdirSync(folder);
     return new Citus(await Promise.all([startNode(folder), startNode(folder), startNode(folder)]));
   }
 
-  /** Starts nodes with a database whose tables are spread. */
+  /** Starts nodes with a database whose tables are spread over them. */
   static async open(folder: string, database?: string): Promise<Citus> {
     const citus = await Citus.start(folder);
     const url = await citus.createDatabase(database);
@@ -67,7 +67,7 @@ export class Citus {
   }
 
   async stop(): Promise<void> {
-    // The coordinator first: it ends what is open on the others.
+    // The coordinator stops first: it ends what is open on the others.
     for (const node of this.nodes) await node.stop();
   }
 

@@ -5,7 +5,7 @@ export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** The text, if it is JSON. */
+  /** The parsed text, if it is JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any;
   /** The bytes of the body as they were sent. */
@@ -19,11 +19,11 @@ interface Sent {
   headers?: Record<string, string>;
   /** The local address to send from; any address of 127.0.0.0/8 works. */
   from?: string;
-  /** Without one, the connection is new. */
+  /** Keeps connections open; without an agent, each request opens a new one. */
   agent?: Agent | false;
 }
 
-/** Sends one request; rejects only without a complete answer. */
+/** Sends one request; rejects only if there is no complete answer. */
 export function ask(
   url: string,
   { method = 'GET', body, headers = {}, from = '127.0.0.1', agent = false }: Sent = {},

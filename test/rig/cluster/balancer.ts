@@ -39,8 +39,8 @@ export class Balancer extends Part {
   }
 
   /**
-   * Until the old processes of nginx have finished their requests: they still send some to a server that is taken
-   * out.
+   * Reloads nginx and waits until its old processes have finished their requests: they still send some to a server
+   * that is taken out.
    */
   async #reload(out?: number): Promise<void> {
     const old = this.children();

@@ -43,7 +43,7 @@ export class Cluster {
   readonly #settings: Record<string, string>;
 
   private constructor({ databaseUrl, env = {} }: Options, ports: Ports) {
-    // Under root, PostgreSQL and nginx run as other users, which need access.
+    // PostgreSQL and nginx run as other users under root, and need access.
     chmodSync(this.folder, 0o755);
     if (!databaseUrl) this.#postgres = new LocalPostgres('postgres', this.folder, ports.postgres);
     this.databaseUrl = databaseUrl ?? this.#postgres?.url ?? '';
@@ -60,7 +60,7 @@ export class Cluster {
       WEBHOOK_SECRETS: secrets,
       WORKER: 'apart',
       TRUST_PROXY: '127.0.0.1',
-      // Shorter than in compose.yaml: tests restart many servers.
+      // A shorter time than in compose.yaml, because tests restart many servers.
       DRAIN_SECONDS: '2',
       ...env,
     };
@@ -79,7 +79,7 @@ export class Cluster {
   async start(): Promise<void> {
     await this.#postgres?.create();
     await this.redis.start();
-    // All at once: whichever comes first migrates.
+    // All start at once, and whichever comes first migrates.
     await Promise.all([...this.servers, ...this.workers].map(part => part.start()));
     await this.balancer.start();
   }

@@ -24,7 +24,7 @@ export function inherited(): NodeJS.ProcessEnv {
 }
 
 const started: Part[] = [];
-// They are in groups of their own, which Ctrl-C does not reach.
+// Ends the started processes: they are in groups of their own, which Ctrl-C does not reach.
 process.on('exit', () => started.forEach(part => void part.signal('SIGTERM')));
 
 /** One process of a cluster, which can be started, stopped, killed and restarted. */
@@ -51,7 +51,7 @@ export class Part {
     const output = openSync(log, 'a');
     const before = fstatSync(output).size;
     const written = () => readFileSync(log).subarray(before).toString();
-    // In a process group of its own, with the processes that it starts itself.
+    // `detached` makes a process group of it and of the processes that it starts.
     this.#child = spawn(command, args, {
       env: { ...inherited(), ...env },
       stdio: ['ignore', output, output],
@@ -68,7 +68,7 @@ export class Part {
     this.#child?.on('error', () => {});
     await until(`${this.name} is ready (it writes to ${log})`, async () => {
       if (!this.running)
-        // The last line of its log, which is removed with the folder of the cluster.
+        // The message has the last line of the log, which is removed with the folder of the cluster.
         throw new OperatorError(`${this.name} does not start: ${written().trimEnd().split('\n').at(-1)}`);
       return ready(written);
     });
@@ -88,7 +88,7 @@ export class Part {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (!this.running || !this.#child) return;
     const gone = once(this.#child, 'exit');
-    // The whole group: the workers of a killed nginx would keep running and hold its port.
+    // SIGKILL goes to the whole group: the workers of a killed nginx would keep running and hold its port.
     if (signal === 'SIGKILL' && this.#child.pid !== undefined) process.kill(-this.#child.pid, signal);
     else this.#child.kill(signal);
     await gone;
@@ -96,8 +96,8 @@ export class Part {
 }
 
 /**
- * Waits for a condition; the generous limit keeps a broken test from hanging. What is waited for may be a function: it
- * says what is still missing when the time is over.
+ * Waits for a condition; the generous limit keeps a broken test from hanging. `what` may be a function that says what
+ * is still missing when the time is over.
  */
 export async function until(
   what: string | (() => string),

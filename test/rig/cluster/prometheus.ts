@@ -13,7 +13,7 @@ interface Options {
 
 const deploy = fileURLToPath(new URL('../../../deploy', import.meta.url));
 
-/** The configuration in `deploy/` with local addresses and an interval of a second. */
+/** Renders the configuration in `deploy/` with local addresses and an interval of a second. */
 function render(targets: Map<string, number>): string {
   const { rule_files, scrape_configs } = parse(readFileSync(join(deploy, 'prometheus.yml'), 'utf8'));
   // JSON is valid YAML.
@@ -58,7 +58,7 @@ export class Prometheus extends Part {
     writeFileSync(path, render(targets));
   }
 
-  /** The values of an expression for every second from then until now. */
+  /** Returns the values of an expression for every second since `from`. */
   async query(expression: string, from: number): Promise<Series[]> {
     const range = { query: expression, start: `${from / 1000}`, end: `${Date.now() / 1000}`, step: '1' };
     return (await this.ask<{ result: Series[] }>(`query_range?${new URLSearchParams(range)}`)).result;

@@ -20,8 +20,8 @@ import { folderOf, has } from '#test/rig/openCluster.ts';
 import { makeFolder, until } from '#test/rig/process.ts';
 
 /**
- * Images without a daemon and without a registry of images, by Debian's buildah. It runs a container in a chroot with
- * the network and the process ids of the machine, which needs root.
+ * Debian's buildah builds and runs images without a daemon and without a registry of images. It runs a container in a
+ * chroot with the network and the process ids of the machine, which needs root.
  */
 
 const call = promisify(execFile);
@@ -36,11 +36,11 @@ interface Description {
 }
 export type Image = Awaited<ReturnType<typeof buildImage>>;
 
-/** Why no image can be built here. */
+/** Returns why no image can be built here, if so. */
 export function reasonAgainstImages(): string | undefined {
   const missing = ['buildah', 'debootstrap'].find(program => !has(program));
   if (missing) return `${missing} is not installed`;
-  // Root in a container may not, other users neither.
+  // Neither root in a container nor another user may mount.
   if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return 'this user may not mount file systems';
 }
 
@@ -51,7 +51,7 @@ export async function buildImage(t: Test, dockerfile: string) {
   const buildah = async (...args: string[]) =>
     (await call('buildah', [...store, ...args], { maxBuffer: 2 ** 26 })).stdout.trim();
 
-  // A build that fails leaves containers mounted, whose folder cannot be removed.
+  // A build that fails leaves containers mounted, and a folder with mounts cannot be removed.
   t.teardown(() => void spawnSync('buildah', [...store, 'rm', '--all']));
 
   const [, base = ''] = /^FROM (\S+)/m.exec(readFileSync(dockerfile, 'utf8')) ?? [];
@@ -59,7 +59,7 @@ export async function buildImage(t: Test, dockerfile: string) {
   await buildah('add', '--quiet', scratch, makeBase(folder, /-(\w+)-slim$/.exec(base)?.[1] ?? ''), '/');
   await buildah('commit', '--quiet', '--rm', scratch, `docker.io/library/${base}`);
   const network = ['--isolation', 'chroot', '--network', 'host', ...npmMounts(folder)];
-  // The format of OCI has no HEALTHCHECK.
+  // The OCI format has no HEALTHCHECK.
   await buildah('bud', '--layers', '--format', 'docker', ...network, '-f', dockerfile, '-t', 'triport', '.');
   await buildah('push', '--quiet', '--disable-compression', 'triport', `dir:${join(folder, 'pushed')}`);
 
@@ -73,30 +73,30 @@ export async function buildImage(t: Test, dockerfile: string) {
     ...describeImage(join(folder, 'pushed')),
     /** Runs a command in the container, as the image's user. */
     run: (command: string[], env: Env = {}) => runIn(container, command, env),
-    /** Starts a command, and waits until it has written this. */
+    /** Starts a command, and waits until its output matches `written`. */
     start: (command: string[], env: Env, written: RegExp) => startIn(t, container, command, env, written),
   };
 }
 
-/** In memory the build takes half the time, unless no program may run there. */
+/** Chooses memory, where the build takes half the time, unless no program may run there. */
 function placeFor(folder: string): string | undefined {
   const { stdout } = spawnSync('findmnt', ['--noheadings', '--output', 'OPTIONS', '--target', folder]);
   return /noexec|nodev/.test(String(stdout)) ? process.env.TEST_DISK : folder;
 }
 
-/** Where buildah keeps images and containers. */
+/** Returns the options that say where and how buildah keeps images and containers. */
 function storeIn(folder: string): string[] {
   const places = ['--root', join(folder, 'store'), '--runroot', join(folder, 'run')];
   const withDriver = (name: string) => [...places, '--storage-driver', name];
-  // Inside a container one file system may not be put over another; a layer is then a copy of all that is below it.
+  // A container may not put one file system over another; a layer is then a copy of all that is below it.
   const stacks = spawnSync('buildah', [...withDriver('overlay'), 'info']).status === 0;
   return withDriver(stacks ? 'overlay' : 'vfs');
 }
 
-/** What the slim image of Node has: a minimal Debian, the user, and this Node and npm. */
+/** Makes what the slim image of Node has: a minimal Debian, the user, and this Node and npm. */
 function makeBase(folder: string, release: string): string {
   const base = join(folder, 'base');
-  // Without lists of apt, debootstrap uses its own mirror.
+  // debootstrap uses its own mirror if apt has no lists.
   const targets = spawnSync('apt-get', [
     ...['indextargets', '--format', '$(REPO_URI)'],
     ...[`Codename: ${release}`, 'Component: main', 'Identifier: Packages'],
@@ -128,7 +128,7 @@ function npmMounts(folder: string): string[] {
   const settings = [globalconfig, userconfig]
     .filter(existsSync)
     .map(file => readFileSync(file, 'utf8'))
-    // What the cache has is not asked for again.
+    // `prefer-offline` takes what the cache has without asking the registry.
     .concat(`registry=${registry}`, 'prefer-offline=true', authorities ? 'cafile=/root/authorities.pem' : '');
   const npmrc = join(folder, 'npmrc');
   writeFileSync(npmrc, settings.join('\n'), { mode: 0o600 });
@@ -161,7 +161,7 @@ type Env = Record<string, string>;
 interface Container {
   /** The arguments of buildah before a command. */
   prefix: string[];
-  /** The folder that it sees as /output. */
+  /** The folder that the container sees as /output. */
   outputs: string;
 }
 
@@ -198,6 +198,6 @@ async function startIn(t: Test, container: Container, command: string[], env: En
   const what = command.join(' ');
   await until(`${what} has started`, () => written.test(output()) || child.exitCode !== null);
   if (child.exitCode !== null) throw new Error(`${what} ended with ${child.exitCode}: ${output()}`);
-  /** What `docker stop` signals: the process 1 of the container. */
+  /** `pid` is what `docker stop` signals: process 1 of the container. */
   return { pid: pid(), ended };
 }

@@ -11,7 +11,7 @@ const folder = 'deploy/kubernetes';
 const read = (path: string) => readFileSync(`${folder}/${path}`, 'utf8');
 
 export const files = readdirSync(folder);
-/** What kustomize, which is no npm package, puts together. */
+/** The list of what kustomize puts together; tests read it themselves, because kustomize is no npm package. */
 export const kustomization: Manifest = parse(read('kustomization.yaml'));
 export const manifests: Manifest[] = kustomization.resources.flatMap((file: string) =>
   parseAllDocuments(read(file)).map(document => document.toJS()),

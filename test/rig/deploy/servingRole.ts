@@ -5,9 +5,7 @@ import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { makeFolder } from '#test/rig/process.ts';
 
-/**
- * Runs deploy/serving-role.sql as the owner of this database. The tests of one server give the role different names.
- */
+/** Runs deploy/serving-role.sql as the owner of this database. Tests of one server give the role different names. */
 export async function createServingRole(t: Test, owner: string, password: string, name = 'triport_service') {
   const folder = makeFolder(t);
   const [file, secret] = [join(folder, 'role.sql'), join(folder, 'password')];

@@ -50,7 +50,7 @@ export async function attack({ start, keys, position, postgres }: Scene, { hosti
     memory();
     for (const child of [honest, attacker]) child.kill('SIGKILL');
     await server.stop('SIGKILL');
-    // A statement of a process that is gone would go on.
+    // Ends the statements of the service, which go on after its process is gone.
     await postgres.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
     );
@@ -63,7 +63,7 @@ const spawn = (file: string) =>
     env: inherited(),
   });
 
-/** Seconds until clients that hang are given up, after their time. An honest one waits for half of it. */
+/** Seconds after their time until hanging clients are given up: an honest one waits up to 30 s for an answer. */
 const longest = 90;
 
 /** The next message of a process. */
@@ -80,7 +80,7 @@ async function said<Message>(child: ChildProcess, seconds: number): Promise<Mess
 
 type Postgres = Scene['postgres'];
 
-/** MiB of answers that are kept for their keys. */
+/** Returns the MiB of answers that are kept for their keys. */
 async function sizeOfKept(postgres: Postgres): Promise<number> {
   const [row] = await postgres.query(
     'select coalesce(sum(octet_length(body)), 0)::float as bytes from idempotency_keys',
@@ -88,7 +88,7 @@ async function sizeOfKept(postgres: Postgres): Promise<number> {
   return Number(row?.bytes) / 2 ** 20;
 }
 
-/** How many customers who have paid do not become active. */
+/** Counts the customers who have paid and do not become active within 10 s. */
 async function inactiveOf(postgres: Postgres, customers: string[]): Promise<number> {
   const list = customers.map(customer => `'${customer}'`).join();
   const text = `select count(*)::int as active from subscriptions where status = 'active' and customer in (${list || 'null'})`;

@@ -8,7 +8,7 @@ export interface Target {
   key: string;
   /** The address of the client. */
   from: string;
-  /** Where the changes began. */
+  /** The position at which the changes began. */
   position: string;
   /** Counts what the client got. */
   count(what: string): void;
@@ -16,7 +16,7 @@ export interface Target {
 
 export interface Kind {
   name: string;
-  /** Attacks until the signal says so; what it opened may still be open then. */
+  /** Attacks until `signal` aborts; what it opened may still be open then. */
   attack(target: Target, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -34,11 +34,11 @@ export const graphql = (query: string, headers: Record<string, string> = {}): Se
   body: JSON.stringify({ query }),
 });
 
-/** Does this so many times at once. */
+/** Runs `work` this many times at once. */
 export const together = (times: number, work: (n: number) => Promise<unknown>) =>
   Promise.all(Array.from({ length: times }, (_, n) => work(n)));
 
-/** Sends requests, so many at once, and throws away what is answered. */
+/** Sends `atOnce` requests at a time, and counts the answers by their outcome. */
 export async function flood(target: Target, signal: AbortSignal, atOnce: number, next: (n: number) => Sent) {
   const agent = new Agent({ keepAlive: true });
   let n = 0;
@@ -108,7 +108,7 @@ export function pump(socket: Socket, next: () => string | Buffer): void {
   const write = () => {
     if (socket.writable && socket.write(next())) setImmediate(write);
   };
-  // Not at once: a loop of writes that are taken would never read.
+  // Writes in the next turn of the event loop: a loop of writes that are taken would never read.
   socket.on('drain', () => setImmediate(write));
   write();
 }

@@ -2,18 +2,21 @@
 export const burrowId = (number: number) =>
   `01980000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
 
-/** Burrows 1 to 1,000 have 20 specimens each; then come one with 1,000 long labels, one with labels of three bytes a character, and a hundred which have the most. */
+/**
+ * Burrows 1 to 1,000 have 20 specimens each. Then come `popular` with 1,000 long labels, `wide` with labels of three
+ * bytes a character, and a hundred burrows that share `most` specimens.
+ */
 export const plain = 1000;
 export const [popular, wide] = [burrowId(plain + 1), burrowId(plain + 2)];
 const [most, changes] = [300_000, 200_000];
 
 const uuid = (kind: number, number: string) =>
   `('01980000-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
-/** An id of now: who follows from a position looks at what is not much older. */
+/** An id of now: a reader that follows from a position looks only at entries that are not much older. */
 const uuidNow = `(regexp_replace(lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0'), '(.{8})(.{4})', '\\1-\\2')
   || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
 
-/** The rows go past the triggers that count, which would take minutes. */
+/** Inserts the rows without the triggers that count, which would take minutes. */
 export const rows = `
   set session_replication_role = replica;
   insert into users (id, name, email, created_at, updated_at)

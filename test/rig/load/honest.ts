@@ -10,10 +10,10 @@ export const secret = 'whsec_load_0123456789';
 /** What the honest clients are told. */
 export interface HonestOrders {
   port: number;
-  /** By the names of the clients. */
+  /** The API keys by the names of the clients. */
   keys: Record<string, string>;
   seconds: number;
-  /** Different in each run: names of customers are made of it. */
+  /** A name that is different in each run: names of customers are made of it. */
   run: string;
 }
 export type HonestReport = Awaited<ReturnType<typeof beHonest>>;
@@ -97,7 +97,7 @@ const pay: Turn = async (send, n, { run, customers, deliveries }) => {
   if (answer) customers.push(customer);
 };
 
-/** Twenty of them with the one that follows the changes; each has an address and a key of its own. */
+/** Twenty clients, one of which follows the changes; each has an address and a key of its own. */
 export const honestClients = Object.entries({ read, query, write, pay, follow: undefined }).flatMap(
   ([name, turn]) =>
     Array.from({ length: { read: 7, query: 5, write: 6 }[name] ?? 1 }, (_, i) => ({
@@ -106,7 +106,7 @@ export const honestClients = Object.entries({ read, query, write, pay, follow: u
     })),
 );
 
-/** Returns the function with which a client sends requests; without the right status, it returns nothing. */
+/** Returns the function with which a client sends requests; it returns nothing if the status is another one. */
 function senderOf(run: Run, name: string, from: string): Send {
   const agent = new Agent({ keepAlive: true });
   return async (status, path, sent = {}) => {
@@ -137,7 +137,7 @@ async function beHonest(orders: HonestOrders) {
   }, warmUp);
   const live = async ({ turn, name }: (typeof honestClients)[number], i: number) => {
     const send = senderOf(run, name, `127.0.1.${i + 1}`);
-    // They do not ask in step.
+    // Spreads the clients, so that they do not ask in step.
     await sleep(Math.random() * pace);
     for (let n = i * 100; turn && performance.now() < end; n++) {
       const next = sleep(pace);
@@ -153,7 +153,7 @@ async function beHonest(orders: HonestOrders) {
   return { asked, times, failures, changes, customers, deliveries, ownDelay: delay.max / 1e6 };
 }
 
-/** Collects what the stream of changes says, from its beginning on. */
+/** Collects what the stream of changes says from its beginning on. */
 function followChanges(port: number, key: string) {
   const seen = new Set<string>();
   let [text, isOver] = ['', false];

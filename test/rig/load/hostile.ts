@@ -4,12 +4,12 @@ import { kinds } from './kinds/all.ts';
 /** What the hostile clients are told. */
 export interface HostileOrders {
   port: number;
-  /** By the names of their kinds: only these attack. */
+  /** The API keys by the names of the kinds that attack. */
   keys: Record<string, string>;
   position: string;
   seconds: number;
 }
-/** How often each kind got what: a status, the code of an error or of a WebSocket. */
+/** How often each kind got each outcome: a status, or the code of an error or of a WebSocket. */
 export type HostileReport = Record<string, Record<string, number>>;
 
 process.once('message', async ({ port, keys, position, seconds }: HostileOrders) => {

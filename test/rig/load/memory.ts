@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** MiB, as deploy/compose.yaml has it. */
+/** MiB, as in deploy/compose.yaml. */
 export const memoryLimit = 512;
 
-/** What starts a program that may take as much memory as a container: by a control group, or else by the heap alone. */
+/** Limits the memory of a program to that of a container: by a control group, or else by its heap alone. */
 export function limitMemory(name: string) {
   const bytes = String(memoryLimit * 2 ** 20);
   for (const [parent, file] of [
@@ -34,7 +34,7 @@ export function limitMemory(name: string) {
   };
 }
 
-/** Watches how much memory a process has held at most, in MiB, until it is stopped. */
+/** Watches a process; the returned function stops that and returns the most memory that it has held, in MiB. */
 export function watchMemory(pid: number) {
   const watching = new AbortController();
   const { signal } = watching;
@@ -44,7 +44,7 @@ export function watchMemory(pid: number) {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8');
       most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   };
   const watch = async () => {

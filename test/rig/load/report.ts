@@ -1,7 +1,7 @@
 import type { Result } from './attack.ts';
 import { memoryLimit } from './memory.ts';
 
-/** What an honest client must get, in milliseconds; and MiB of memory and of kept answers. */
+/** The most that is allowed: milliseconds for 99% of honest requests, MiB of memory, and MiB of kept answers. */
 const [slowest, mostMemory, mostKept] = [2000, 450, 16];
 
 const quantile = (times: number[], part: number) =>
@@ -14,7 +14,7 @@ const counts = (of: Record<string, number>) =>
 
 const sum = (of: Record<string, number>) => Object.values(of).reduce((total, each) => total + each, 0);
 
-/** What was not as promised. */
+/** Returns a text for each promise that was not kept. */
 export function failuresOf(result: Result): string[] {
   const { asked, times, failures, deliveries, changes, inactive, lived, peak, together, kept } = result;
   const memory = together ? memoryLimit : mostMemory;

@@ -15,7 +15,7 @@ import { limitMemory } from './memory.ts';
 
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** A database with many rows, keys for all clients, and what starts the service of a checkout on it. */
+/** Opens a database with many rows, keys for all clients, and a function that starts a checkout's service on it. */
 export async function openScene(checkout: string) {
   const folder = mkdtempSync(join(tmpdir(), 'triport-load-'));
   chmodSync(folder, 0o755);
@@ -30,7 +30,7 @@ export async function openScene(checkout: string) {
   await makeTablesAt(postgres.url);
   const env = { DATABASE_URL: postgres.url, NODE_COMPILE_CACHE: join(folder, 'compiled') };
   let service: Part | undefined;
-  /** Starts it anew, so that its memory is that of one kind. */
+  /** Starts the service anew, so that its memory is that of one kind. */
   async function start() {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;

@@ -18,14 +18,14 @@ export async function openBrowser(t: Test) {
   return browser;
 }
 
-/** A page in a profile of its own; `errors` collects what its console reports and each request to another host. */
+/** Opens a page in its own profile; `errors` collects what its console reports and each request to another host. */
 export async function openPage(
   browser: Awaited<ReturnType<typeof openBrowser>>,
   origin: string,
   options: BrowserContextOptions = {},
 ) {
   const page = await browser.newPage({ viewport: wide, ...options });
-  // On a machine that is busy with other tests, Swagger UI takes more than Playwright's 30 s.
+  // Swagger UI takes more than Playwright's 30 s on a machine that is busy with other tests.
   page.setDefaultTimeout(120_000);
   const errors: string[] = [];
   page.on('console', message => message.type() === 'error' && errors.push(message.text()));
@@ -38,19 +38,19 @@ export async function openPage(
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds on the page: the rule, and the elements that break it. */
+/** Returns what axe finds on the page: the rule, and the elements that break it. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(await axe);
   const run = () =>
     page.evaluate(`axe.run().then(({ violations }) => violations.map(
       ({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target.join(' ')).join(', ')))`);
-  // It breaks when an element goes meanwhile, such as a hint.
+  // axe fails when an element, such as a hint, goes meanwhile; it then runs a second time.
   return (await run().catch(run)) as string[];
 }
 
 /**
- * Opens a page light on a screen, and dark on a phone. `check` is for what is shown: everybody can use it, and nobody
- * must scroll sideways to read it.
+ * Opens a page in light colours on a screen, and in dark ones on a phone. `check` asserts that axe finds no problem in
+ * what is shown, and that nobody must scroll sideways to read it.
  */
 export async function inBothLooks(
   t: Test,

@@ -5,7 +5,7 @@ import { lifeOf } from '#test/helper/events/stripeLife.ts';
 import { buildReceiver, paymentEvent } from '#test/helper/events/webhooks.ts';
 import { openBrowser, openPage } from './browser.ts';
 
-/** A service with a history that an operator would look at: lives of customers, and events that fail until `repair`. */
+/** Starts a service with a history to look at: a customer's events, and events that fail until `repair` is called. */
 export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
   let broken = true;
   const handle = async () => {
@@ -18,7 +18,7 @@ export async function startOperated(t: Test, AUTH_MODE: 'open' | 'required') {
   });
   for (const event of lifeOf('cus_ada')) {
     await service.deliver(event);
-    // Some have no effect when they overtake each other.
+    // Waits for each event, because some have no effect when they overtake each other.
     if (AUTH_MODE === 'open') await service.eventually(`event=${event.id}`, 'processed');
   }
   const dispute = (number: number) =>

@@ -14,7 +14,7 @@ const silent = pino({ level: 'silent' });
 
 /** The migrated embedded database as a file, which loads in a sixth of the time. */
 export async function makeSnapshot(folder: string): Promise<string> {
-  // Small, because each test unpacks it: 1 MB of log instead of 16, and no templates for new databases.
+  // The file is small because each test unpacks it: 1 MB of log instead of 16, and no templates for new databases.
   const client = await PGlite.create({ initDbStartParams: ['--wal-segsize=1'] });
   await migrate(embeddedConnection(client));
   await makeTables(embeddedConnection(client));
@@ -30,7 +30,7 @@ export async function makeSnapshot(folder: string): Promise<string> {
 
 /** The data folder of an embedded database after its first start. */
 export async function makeDataFolder(folder: string): Promise<string> {
-  // Not `data`: that is the folder of a service that a test starts without one.
+  // `data` would be the folder of a service that a test starts without naming one.
   const path = join(folder, 'template');
   const database = await openEmbedded({ folder: path }, silent);
   await makeTables(database.writes);

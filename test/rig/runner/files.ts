@@ -9,8 +9,8 @@ const both: Suite[] = ['embedded', 'postgres'];
 const each: Suite[] = [...both, 'citus'];
 
 /**
- * Where the tests in a folder run. Some need one database only: the pages show the embedded one, and what is about HTTP
- * takes a server, which makes a new database in a third of the time.
+ * The suites in which the tests of a folder run. Some folders need one database only: the pages of docs show the
+ * embedded one, and tests of HTTP use a server, which makes a new database in a third of the time.
  */
 const folders: Record<string, Suite[]> = {
   'test/': both,
@@ -50,7 +50,7 @@ export interface TestFile {
   words: Word[];
 }
 
-/** A test file, and what it says of itself. */
+/** Reads what a test file says of itself. */
 function readTest(path: string): TestFile {
   const [, line] = /^\/\/ runs: (.*)$/m.exec(readFileSync(path, 'utf8')) ?? [];
   const said = line?.split(', ') ?? [];
@@ -61,8 +61,8 @@ function readTest(path: string): TestFile {
 }
 
 /**
- * The test files of each suite in order; with parts of paths, those that have one of them. A whole path runs on any
- * suite that is named with it.
+ * Returns the test files of each suite in order; `parts` restricts them to those whose path has one of the parts. A
+ * whole path runs on any suite that is named with it.
  */
 export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; tests: TestFile[] }[] {
   const isLong = ({ words }: TestFile) => Number(words.includes('long'));
@@ -78,11 +78,11 @@ export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; t
   return named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
 }
 
-/** What is stored, read and changed is tested on each database; what needs none runs once. */
+/** A test of a database runs on each that its first line or its folder names; a test that needs none runs once. */
 function suitesOf({ path, words }: TestFile): Suite[] {
   const named = each.filter(suite => words.includes(`on ${suite}` as Word));
   if (named.length > 0) return named;
-  // The last one is the innermost.
+  // The last folder that matches is the innermost.
   const [, suites = []] = Object.entries(folders).findLast(([folder]) => path.startsWith(folder)) ?? [];
   if (!suites.some(suite => each.includes(suite))) return suites;
   return imports(path, 'test/helper/database.ts') ? suites : ['embedded'];

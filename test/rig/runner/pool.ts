@@ -54,7 +54,7 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
     end(worker);
   }
   await Promise.all(Array.from({ length: workers }, work));
-  // At its exit a process writes what it compiled, into a folder that is removed afterwards.
+  // Waits for the processes: at its exit each writes what it compiled into a folder that is removed afterwards.
   await Promise.all(started.map(({ ended }) => ended));
   if (files.length > 0) console.log(`       ${secondsSince(began)} s  ${suite}, ${files.length} files`);
   return counts;

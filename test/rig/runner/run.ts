@@ -25,7 +25,7 @@ const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
 async function main({ positionals }: Arguments<typeof options>): Promise<void> {
   const parts = positionals.filter(name => !isSuite(name)).map(part => part.replace(/^\.\//, ''));
-  // Read before anything is started: a test may have words that nobody knows.
+  // Tests are chosen before anything is started, because one may have unknown words.
   const runs = chooseTests(positionals.filter(isSuite), parts);
   const folder = makeFolder();
   const starting = startDatabases(
@@ -47,7 +47,7 @@ async function main({ positionals }: Arguments<typeof options>): Promise<void> {
 function makeFolder(): string {
   // Cloning the 300 files of a database takes 0.2 s on a disk and 0.02 s in memory.
   const folder = mkdtempSync(join(process.env.TEST_MEMORY || tmpdir(), 'triport-test-'));
-  // Under root, PostgreSQL runs as another user, which needs access.
+  // PostgreSQL runs as another user under root, and needs access.
   chmodSync(folder, 0o755);
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -83,7 +83,7 @@ async function startDatabases(folder: string, suites: Suite[]) {
   return { env, stop: () => Promise.all([server?.stop(), citus?.stop()]) };
 }
 
-/** Runs the suites side by side, because tests also wait. Late tests come last, a suite after the other. */
+/** Runs the suites side by side, because tests also wait. Late tests come last, one suite after the other. */
 async function runSuites(
   runs: { suite: Suite; tests: TestFile[] }[],
   envOf: (suite: Suite) => Record<string, string>,

@@ -13,7 +13,7 @@ export interface Result {
   file: string;
   passed: number;
   failed: number;
-  /** In the Test Anything Protocol. */
+  /** What the tests print in the Test Anything Protocol. */
   output: string;
 }
 
@@ -51,7 +51,7 @@ async function runFile(file: string): Promise<Result> {
     output += text;
   });
   await new Promise<void>(resolve => test.runMain(resolve));
-  // Otherwise its timer would keep running.
+  // Ends the timer of the test, which would keep running.
   test.setTimeout(0);
   const stillOpen = await waitUntilClosed(openBefore);
   if (stillOpen.length > 0) output += `\nnot ok - everything is closed, except ${stillOpen.join(', ')}\n`;
@@ -75,5 +75,5 @@ async function waitUntilClosed(openBefore: string[]): Promise<string[]> {
 
 process.on('message', async (file: string) => process.send?.(await runFile(file)));
 process.on('disconnect', () => exit(0));
-// With the event `exit`, by which the servers that tests have started end.
+// `process.exit` emits `exit`, whose listeners end the servers that tests have started.
 process.on('SIGINT', () => process.exit(1));

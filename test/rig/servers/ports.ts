@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkPort } from '#src/process/ports.ts';
 
-/** Below the ports that the system gives to clients: a connection could take one of those before it is used. */
+/** Ports below those that the system gives to clients: a connection could take one of those before it is used. */
 const [lowest, highest] = [12_000, 32_000];
 
-/** A free port. Nobody else gets it while this process runs, whether anything listens on it or not. */
+/** Returns a free port. Nobody else gets it while this process runs, whether anything listens on it or not. */
 export async function freePort(): Promise<number> {
   const port = lowest + Math.floor(Math.random() * (highest - lowest));
   const isFree = () =>
@@ -22,7 +22,7 @@ export const freePorts = (count: number) => Promise.all(Array.from({ length: cou
 const reservations: string[] = [];
 process.on('exit', () => reservations.forEach(file => void rmSync(file, { force: true })));
 
-/** By a file, because tests run in several processes. */
+/** Reserves a port by a file, because tests run in several processes. */
 function reserve(port: number): boolean {
   const file = join(tmpdir(), `triport-port-${port}`);
   try {

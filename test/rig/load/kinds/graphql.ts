@@ -10,11 +10,11 @@ import {
 } from '#test/rig/load/client.ts';
 import { burrowId, popular, wide } from '#test/rig/load/data.ts';
 
-/** So many aliases as a document may have. */
+/** As many aliases as a document may have. */
 const aliased = (field: (n: number) => string) =>
   Array.from({ length: 30 }, (_, n) => `a${n}: ${field(n)}`).join(' ');
 
-/** 49,000 records with thirty texts each: 735 MB, or 150. */
+/** 49,000 records with thirty texts each make 735 MB; the smaller limit makes 150 MB. */
 const answers: Kind = {
   name: '1 answers without an end',
   attack: (target, signal) =>
@@ -37,7 +37,7 @@ const bursts: Kind = {
     ),
 };
 
-/** Opens as many as it may. What others write makes each of them read 4,700 specimens and send 9 MB, all that one result may have. */
+/** A write by others makes each subscription read 4,700 specimens and send 9 MB, the most that one result may have. */
 const streams: Kind = {
   name: '3 a hundred subscriptions',
   attack: async (target, signal) => {
@@ -48,7 +48,7 @@ const streams: Kind = {
       reconnect(target, signal, socket => {
         countAnswers(socket, target);
         socket.write(open);
-        // One that was refused tries again.
+        // A refused subscription is tried again after a second.
         socket.once('data', async data => {
           if (data.toString('latin1', 9, 12) === '200') return;
           await sleep(1000);
@@ -59,7 +59,7 @@ const streams: Kind = {
   },
 };
 
-/** A mutation that changes nothing, whose answer of 720 KB is kept for its key. */
+/** A mutation that changes nothing and whose answer of 720 KB is kept for its key. */
 const keptAnswers: Kind = {
   name: '11 answers that are kept',
   attack: (target, signal) =>

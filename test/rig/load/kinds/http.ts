@@ -25,7 +25,7 @@ const lists: Kind = {
   attack: (target, signal) => flood(target, signal, 10, n => ({ path: `/api/${dear[n % dear.length]}` })),
 };
 
-/** The files that the pages of the service name. */
+/** Returns the files that the pages of the service refer to. */
 async function filesOf(port: number): Promise<string[]> {
   const pages = ['/docs', '/api/graphql'].map(async path => {
     const page = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { accept: 'text/html' } });
@@ -53,7 +53,7 @@ const files: Kind = {
   },
 };
 
-/** Sends ahead as fast as it can, also when its limit is reached. */
+/** Sends requests without waiting for answers, also when its limit is reached. */
 const pipelines: Kind = {
   name: '5b beyond its limit',
   attack: async (target, signal) => {
@@ -78,7 +78,7 @@ const slowReader: Kind = {
     const changes = bytesOf(target, { path: `/api/changes?after=${target.position}` });
     await together(100, async n => {
       await reconnect(target, signal, socket => {
-        // 18, because 20 may be unanswered.
+        // 18 requests are fewer than the 20 that may be unanswered on a connection.
         socket.pause().write(n < 8 ? answer.repeat(18) : n < 16 ? list.repeat(18) : changes);
         setTimeout(() => socket.destroy(), 10_000);
       });
@@ -86,7 +86,7 @@ const slowReader: Kind = {
   },
 };
 
-/** Asks for the changes after a position of its own making. */
+/** Asks for the changes after a position that it makes up. */
 const positions: Kind = {
   name: '12 forged positions',
   attack: (target, signal) =>

@@ -15,7 +15,7 @@ const upgrade = bytesOf(
   },
 ).replace(/authorization: .*\r\n/, '');
 
-/** The frame of a message; its mask is of zeros. */
+/** Returns the frame of a message, masked with zeros. */
 function frame(message: object): Buffer {
   const text = Buffer.from(JSON.stringify(message));
   const length = text.length < 126 ? [0x80 + text.length] : [0xfe, text.length >> 8, text.length & 0xff];
@@ -34,7 +34,7 @@ function countCodes(socket: Socket, count: (what: string) => void): void {
   });
 }
 
-/** Sends messages on a few sockets as fast as they are taken: from the beginning, or once this message was acknowledged. */
+/** Sends messages on a few sockets as fast as they are taken: from the beginning, or once `hello` was acknowledged. */
 const talker = (name: string, next: (n: number) => Buffer, hello?: (key: string) => object): Kind => ({
   name,
   attack: (target, signal) =>
@@ -50,7 +50,7 @@ const talker = (name: string, next: (n: number) => Buffer, hello?: (key: string)
     ),
 });
 
-/** So many messages in each write. */
+/** The number of messages in each write. */
 const several = 500;
 
 const pinged = Buffer.concat(Array(several).fill(frame({ type: 'ping' })));

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { serviceTitle } from '#schemas/name.ts';
+import { copyProject } from '#test/docs/handbook.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { Part, until } from '#test/rig/cluster/part.ts';
+import { makeDataFolder } from '#test/rig/process.ts';
+import { freePort } from '#test/rig/servers/ports.ts';
+
+const folder = copyProject();
+const [port, inspect] = [await freePort(), await freePort()];
+const url = `http://127.0.0.1:${port}`;
+const dev = new Part({
+  name: 'npm run dev',
+  command: 'npm',
+  args: ['--prefix', folder, 'run', 'dev', '--', '--inspect', String(inspect)],
+  env: { PORT: String(port), DATA_DIR: makeDataFolder(t), RATE_LIMIT_MAX: '100000' },
+  log: join(folder, 'dev.log'),
+  ready: written => / serves /.test(written()),
+});
+t.before(() => dev.start());
+t.teardown(async () => {
+  await dev.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const file = join(folder, 'schemas/name.ts');
+const named = (title: string) =>
+  readFileSync(file, 'utf8').replace(/(?<=serviceTitle = ').*(?=')/, () => title);
+
+const inPlace = (title: string) => writeFileSync(file, named(title));
+/** Saves a file as many editors do, and as git does. */
+function byReplacing(title: string) {
+  writeFileSync(`${file}.new`, named(title));
+  renameSync(`${file}.new`, file);
+}
+
+/** Returns the page at `/`, or nothing while the service starts. */
+const home = () =>
+  ask(url, { headers: { accept: 'text/html' } }).then(
+    ({ text }) => text,
+    () => '',
+  );
+
+t.test('npm run dev serves each change, however it is saved, and keeps the database', async t => {
+  const made = await ask(`${url}/api/users`, json({ name: 'Ada', email: 'ada@example.com' }));
+  t.equal(made.status, 201);
+  for (const [i, save] of [inPlace, byReplacing, inPlace, byReplacing, byReplacing].entries()) {
+    save(`Title ${i}`);
+    await until(`Title ${i} is served`, async () => (await home()).includes(`<h1>Title ${i}</h1>`));
+  }
+  const found = await ask(`${url}/api/users/${made.body.id}`);
+  t.same([found.status, found.body], [200, made.body]);
+});
+
+t.test('a file that cannot be run is waited for', async t => {
+  inPlace("';");
+  await until('the service is gone', async () => (await home()) === '');
+  inPlace(serviceTitle);
+  await until('the service is back', async () => (await home()) !== '');
+  t.ok(dev.running);
+});
+
+t.test('a debugger stops at a breakpoint in TypeScript', async t => {
+  const [target] = (await ask(`http://127.0.0.1:${inspect}/json/list`)).body;
+  const socket = new WebSocket(target.webSocketDebuggerUrl);
+  t.teardown(() => socket.close());
+  await once(socket, 'open');
+  const paused = Promise.withResolvers<{ location: { lineNumber: number } }>();
+  socket.addEventListener('message', ({ data }) => {
+    const { method, params } = JSON.parse(data);
+    if (method === 'Debugger.paused') paused.resolve(params.callFrames[0]);
+  });
+  const send = (id: number, method: string, params = {}) =>
+    socket.send(JSON.stringify({ id, method, params }));
+  const lineNumber = readFileSync('plugins/health.ts', 'utf8')
+    .split('\n')
+    .findIndex(line => line.includes('if (leaving())'));
+  send(1, 'Debugger.enable');
+  send(2, 'Debugger.setBreakpointByUrl', { lineNumber, urlRegex: '/plugins/health\\.ts$' });
+  const answer = ask(`${url}/health/ready`);
+  const frame = await paused.promise;
+  t.equal(frame.location.lineNumber, lineNumber);
+  send(3, 'Debugger.resume');
+  t.equal((await answer).status, 200);
+});
