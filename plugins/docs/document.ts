@@ -126,7 +126,7 @@ export function completeOperation(
   if (hasBody) codes.push('timeout', 'too_large');
   if (hasBody && config.transport !== 'webhook') codes.push('unsupported_media_type');
   if (own.some(({ name }) => name === 'last-event-id')) codes.push('gone');
-  if (features.excluding) codes.push('version_mismatch');
+  if (features.mayExclude) codes.push('version_mismatch');
   if (features.repeatable) codes.push('idempotency_key_reused');
   if (features.isLimited) codes.push('rate_limited');
   const request = exampleRequest(route, operation, schemas);

@@ -107,7 +107,7 @@ export function routeFeatures(route: RouteOptions, isList: boolean) {
     minimal: versioned && writes && method !== 'DELETE',
     repeatable,
     /** Refuses a condition that is not met. */
-    excluding: versioned || isList || (writes && transport === undefined),
+    mayExclude: versioned || isList || (writes && transport === undefined),
   };
 }
 type Features = ReturnType<typeof routeFeatures>;

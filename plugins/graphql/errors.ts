@@ -48,7 +48,7 @@ export function limitError(
 }
 
 /** The warning for a list that has more records than may be read at once. */
-export const truncated = (maximum: number, info: GraphQLResolveInfo) =>
+export const truncationWarning = (maximum: number, info: GraphQLResolveInfo) =>
   new GraphQLError(
     `The list has more than ${maximum} records; these are the first. Use page and limit to read the rest.`,
     {

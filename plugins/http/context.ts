@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /** What the contexts of all requests have in common. */
-    readonly contextParts: { database: Database; now: () => Date; dearTurns: Shares };
+    readonly contextParts: { database: Database; now: () => Date; costlyTurns: Shares };
   }
 }
 
@@ -25,7 +25,7 @@ async function register(
   app: FastifyInstance,
   { database, now }: { database: Database; now: () => Date },
 ): Promise<void> {
-  app.decorate('contextParts', { database, now, dearTurns: new Shares(1) });
+  app.decorate('contextParts', { database, now, costlyTurns: new Shares(1) });
 }
 
 export default fp(register, { name: 'contexts', dependencies: ['pressure', 'limits'] });
@@ -42,9 +42,9 @@ export const readContext = (request: FastifyRequest) => contextOn('reads', reque
 export const writeContext = (request: FastifyRequest) => contextOn('writes', request);
 
 /** The context of a request that reads what takes long. It must have waited for its turn. */
-export const dearContext = (request: FastifyRequest) => contextOn('dear', request);
+export const costlyContext = (request: FastifyRequest) => contextOn('costly', request);
 
-function contextOn(connection: 'reads' | 'writes' | 'dear', request: FastifyRequest): Context {
+function contextOn(connection: 'reads' | 'writes' | 'costly', request: FastifyRequest): Context {
   requireDatabase(request);
   const { server, deadline, log, caller, config } = request;
   const { database, now } = server.contextParts;
@@ -63,13 +63,13 @@ function contextOn(connection: 'reads' | 'writes' | 'dear', request: FastifyRequ
 }
 
 /** Works on the connection for what takes long, when the earlier work of the same account there has ended. */
-export const workOnDear = <T>(
+export const workOnCostly = <T>(
   { server, caller }: FastifyRequest,
   work: (db: Connection) => Promise<T>,
   deadline: number,
 ) =>
-  server.contextParts.dearTurns.inTurn(caller.account.name, deadline, () =>
-    work(server.contextParts.database.dear),
+  server.contextParts.costlyTurns.inTurn(caller.account.name, deadline, () =>
+    work(server.contextParts.database.costly),
   );
 
 /** The account that pays for what a request asks, until the client leaves or the deadline has passed. */
@@ -80,5 +80,5 @@ export const payerOf = (request: FastifyRequest, deadline = request.deadline): P
   charge: points => charge(request, points),
   left: () => readLeft(request),
   reserve: points => reserve(request, points),
-  onDear: work => workOnDear(request, work, deadline),
+  onCostly: work => workOnCostly(request, work, deadline),
 });

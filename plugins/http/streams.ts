@@ -9,7 +9,7 @@ import type { Follower } from '#src/changes/follow.ts';
 import { AppError, invalidToken } from '#src/core/errors.ts';
 import { explain } from '#src/database/databaseErrors.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
-import { workOnDear } from './context.ts';
+import { workOnCostly } from './context.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -75,7 +75,7 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
     };
     return {
       caller: () => this.caller,
-      onDear: work => workOnDear(this, work, performance.now() + longestTurn),
+      onCostly: work => workOnCostly(this, work, performance.now() + longestTurn),
       signal: ending.signal,
       isBehind: false,
       close,

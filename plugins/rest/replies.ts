@@ -114,11 +114,11 @@ function isMinimal(reply: FastifyReply): boolean {
   return preferred === 'minimal';
 }
 
-const named = /(?:^|,)[\t ]*return[\t ]*=[\t ]*([\w-]+)[\t ]*(?:[,;]|$)/i;
+const returnPreference = /(?:^|,)[\t ]*return[\t ]*=[\t ]*([\w-]+)[\t ]*(?:[,;]|$)/i;
 
 /** What the client wants a write to return (RFC 7240). The first preference counts; an unknown one is none. */
 function preferredReturn({ headers }: FastifyRequest): 'minimal' | 'representation' | undefined {
-  const [, wanted] = named.exec(withoutQuotes(String(headers.prefer ?? ''))) ?? [];
+  const [, wanted] = returnPreference.exec(withoutQuotes(String(headers.prefer ?? ''))) ?? [];
   const known = wanted?.toLowerCase();
   return known === 'minimal' || known === 'representation' ? known : undefined;
 }

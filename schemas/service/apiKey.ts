@@ -4,9 +4,9 @@ import { Id, nullableTime, readOnly, strict, string, text, time } from '#schemas
 import { listParameters, listSchema, only } from '#schemas/parts/lists.ts';
 
 /** What a caller may do with all records. Each includes the ones before it. */
-export const ladder = ['read', 'write', 'admin'] as const;
+export const rankedScopes = ['read', 'write', 'admin'] as const;
 /** `own` reads what is public, and reads and writes the records of one person. */
-export const scopes = [...ladder, 'own'] as const;
+export const scopes = [...rankedScopes, 'own'] as const;
 export type Scope = (typeof scopes)[number];
 
 const name = text(1, 200, 'What the key is for, 1 to 200 characters.', 'nightly import');

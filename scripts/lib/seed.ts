@@ -11,7 +11,7 @@ import { sampleValue } from './sampleValue.ts';
 /** How many records of each list, by the plural of its resource. */
 type Amounts = Record<string, number>;
 
-const most = 5_000_000;
+const mostRecords = 5_000_000;
 /** Records per statement. */
 const perStatement = 1000;
 
@@ -101,8 +101,8 @@ export function readAmounts(resources: AnyResource[], given: string[]): Amounts 
       const names = resources.map(({ plural }) => plural).join(', ');
       throw new UsageError(`There is no list '${name}': use one of ${names}`);
     }
-    if (!/^\d{1,7}$/.test(amount) || Number(amount) > most)
-      throw new UsageError(`${name} must be a whole number up to ${most.toLocaleString('en')}`);
+    if (!/^\d{1,7}$/.test(amount) || Number(amount) > mostRecords)
+      throw new UsageError(`${name} must be a whole number up to ${mostRecords.toLocaleString('en')}`);
     named.set(resource, Number(amount));
   }
   const usualAmount = (resource: AnyResource) =>

@@ -6,7 +6,7 @@ import { explain } from '#src/database/databaseErrors.ts';
 import { watchService } from '#src/database/watch.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Followed } from './followed.ts';
-import { type ChangePage, longest, readPage } from './pages.ts';
+import { type ChangePage, maxEntryLag, readPage } from './pages.ts';
 import { type ChangePosition, positionGone, positionKey } from './position.ts';
 
 interface FeedDependencies {
@@ -18,12 +18,12 @@ interface FeedDependencies {
 }
 
 /** Milliseconds between two looks, and until the look for a record that did not show yet. */
-const [lookEvery, lookAgain] = [1000, 50];
+const [lookEvery, lookAgainAfter] = [1000, 50];
 const day = 86_400_000;
 const keptPages = 50;
 
 /** Does the work of a reader when it is the turn of its account. */
-export type OnDear = (work: (db: Connection) => Promise<ChangePage>) => Promise<ChangePage>;
+export type RunCostly = (work: (db: Connection) => Promise<ChangePage>) => Promise<ChangePage>;
 
 export type Feed = ReturnType<typeof makeFeed>;
 
@@ -91,7 +91,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
       soon = undefined;
       const wakeAll = () => readers.forEach(wake => void wake());
       look().then(wakeAll, wakeAll);
-    }, lookAgain).unref();
+    }, lookAgainAfter).unref();
   }
 
   async function lookNow(): Promise<void> {
@@ -127,7 +127,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
   async function pageAfter(
     from: ChangePosition,
-    onDear: OnDear,
+    onCostly: RunCostly,
   ): Promise<(ChangePage & { isKept: boolean }) | undefined> {
     const key = positionKey(from);
     const { seen, until } = position();
@@ -135,9 +135,9 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     const kept = pages.get(key);
     if (kept) return { ...kept, isKept: true };
     // Changes after this position may have been trimmed.
-    if (keptDays > 0 && from.time < now().getTime() - keptDays * day + longest) throw positionGone();
+    if (keptDays > 0 && from.time < now().getTime() - keptDays * day + maxEntryLag) throw positionGone();
     // Keeps other reads free: a position from long ago, or one that a client made up, takes long to look up.
-    const page = await onDear(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
+    const page = await onCostly(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
     if (page.isCut) lookSoon();
     // The position stays the same if the reader is ahead of the feed, which reads these pages, or if a record is late.
     return positionKey(page.to) === key ? undefined : { ...page, isKept: false };

@@ -3,7 +3,7 @@ import type { Context } from '#src/access/context.ts';
 import { need, scopesIn } from '#src/access/need.ts';
 import { visible } from '#src/access/ownership.ts';
 import { databaseFailure, explain } from '#src/database/databaseErrors.ts';
-import type { Feed, OnDear } from './feed.ts';
+import type { Feed, RunCostly } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';
 import { badPosition, positionText, readPosition, type SentPosition } from './position.ts';
@@ -22,7 +22,7 @@ type Caller = Pick<Context, 'actor'>;
 export interface Follower {
   /** Returns the caller as of now: a stream identifies its caller again and again. */
   caller: () => Caller;
-  onDear: OnDear;
+  onCostly: RunCostly;
   /** Aborted when the caller may not read any more. */
   signal: AbortSignal;
   /** Whether the last page was of the past, because the follower has not caught up. */
@@ -48,7 +48,7 @@ export async function* follow(
   choice: Choice,
   sent: SentPosition,
 ): AsyncGenerator<News, void> {
-  const { caller, onDear, signal } = follower;
+  const { caller, onCostly, signal } = follower;
   const { resources } = choice;
   need(caller(), (resources.length === 1 && resources[0]?.scope) || 'read or own');
   const shown = makeView(caller, choice);
@@ -71,7 +71,7 @@ export async function* follow(
   try {
     await feed.look();
     let position = sent.text === undefined ? feed.position() : readPosition(sent);
-    const pageAfter = () => feed.pageAfter(position, onDear);
+    const pageAfter = () => feed.pageAfter(position, onCostly);
     // PostgreSQL refuses malformed snapshots that a client sent.
     let page = await pageAfter().catch(error => {
       throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;

@@ -4,7 +4,7 @@ import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { lowestId } from '#src/core/ids.ts';
 import type { Connection } from '#src/database/connection.ts';
-import { type Row, rowsOf, statement, unknown } from '#src/database/statements/statement.ts';
+import { type Row, rowsOf, statement, unknownValue } from '#src/database/statements/statement.ts';
 import type { Followed } from './followed.ts';
 import { type ChangePosition, positionGone, positionText } from './position.ts';
 
@@ -37,7 +37,7 @@ const pageSize = 100;
  * Milliseconds by which an entry may be older than a position before it: by a long transaction, or another clock. The
  * bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
  */
-export const longest = 3_600_000;
+export const maxEntryLag = 3_600_000;
 
 /** Milliseconds around the time of a change in which its record may not show yet. */
 const shownWithin = 2000;
@@ -47,14 +47,14 @@ const isFollowed = sql`${auditLog.version} is not null`;
  * A snapshot of what is visible now, up to the newest change. Later transactions may have failed: after a crash,
  * PostgreSQL can give their numbers to other transactions, whose changes would count as seen.
  */
-const current = sql`(
+const currentSnapshot = sql`(
   select concat(least(pg_snapshot_xmin(now), next), ':', next, ':', (
     select string_agg(xip::text, ',' order by xip) from pg_snapshot_xip(now) as xip where xip < next))::pg_snapshot
   from pg_current_snapshot() as now, coalesce((
     select (transaction::text::bigint + 1)::text::xid8 from ${auditLog}
     where ${isFollowed} and transaction < pg_snapshot_xmax(now) order by transaction desc limit 1), '3') as next)`;
 /** Reads the later snapshot, whether `seen` is of another database, and the first change between the two. */
-const lookUp = rowsOf(sql`
+const nextChange = rowsOf(sql`
   select until::text, pg_snapshot_xmax(seen) > pg_snapshot_xmax(pg_current_snapshot()), (
     select min(number) from (
       select number, transaction, id from ${auditLog}
@@ -63,19 +63,19 @@ const lookUp = rowsOf(sql`
       where ${isFollowed} and transaction = any (array(select pg_snapshot_xip(seen)))
       offset 0
     ) as later where id >= ${sql.placeholder('lowest')}::uuid and pg_visible_in_snapshot(transaction, until))
-  from (select coalesce(${sql.placeholder('until')}::pg_snapshot, ${current}) as until,
-    coalesce(${sql.placeholder('seen')}::pg_snapshot, ${current}) as seen) as snapshots`);
+  from (select coalesce(${sql.placeholder('until')}::pg_snapshot, ${currentSnapshot}) as until,
+    coalesce(${sql.placeholder('seen')}::pg_snapshot, ${currentSnapshot}) as seen) as snapshots`);
 
 const { id, number, createdAt, action, recordId, changed, version, sides, transaction } = auditLog;
 const isVisibleIn = (name: string) =>
-  sql`pg_visible_in_snapshot(${transaction}, ${unknown(name, 'pg_snapshot')})`;
+  sql`pg_visible_in_snapshot(${transaction}, ${unknownValue(name, 'pg_snapshot')})`;
 const columns = { number, createdAt, action, recordId, changed, version, sides };
 const readEntries = statement(columns, (builder, columns) =>
   builder
     .select(columns)
     .from(auditLog)
     .where(
-      sql`${number} > ${unknown('after')} and ${isFollowed} and ${id} >= ${unknown('lowest', 'uuid')}
+      sql`${number} > ${unknownValue('after')} and ${isFollowed} and ${id} >= ${unknownValue('lowest', 'uuid')}
         and not ${isVisibleIn('seen')} and ${isVisibleIn('until')}`,
     )
     .orderBy(number)
@@ -98,7 +98,7 @@ export async function readPage(
   const { seen = null, until } = from ?? {};
   // A position on the way to a later snapshot keeps its time: that snapshot is as old as it was then.
   const time = until && from ? from.time : now().getTime();
-  const lowest = lowestId(new Date((from?.time ?? time) - longest));
+  const lowest = lowestId(new Date((from?.time ?? time) - maxEntryLag));
   const next = until ?? (await nextSnapshot(db, { seen, until: upTo, lowest }));
   if (!seen || next.after === null) return { changes: [], to: { time, seen: upTo ?? seen ?? next.seen } };
   const entries = await readEntries(db, { seen, until: next.seen, after: next.after, lowest });
@@ -121,7 +121,7 @@ async function nextSnapshot(
   db: Connection,
   between: { seen: string | null; until: string | null; lowest: string },
 ): Promise<{ seen: string; after: number | null }> {
-  const [[later, isLost, first] = []] = await lookUp(db, between);
+  const [[later, isLost, first] = []] = await nextChange(db, between);
   if (isLost) throw positionGone();
   return { seen: String(later), after: first === null ? null : Number(first) - 1 };
 }

@@ -1,4 +1,4 @@
-import { ladder, type Scope } from '#schemas/service/apiKey.ts';
+import { rankedScopes, type Scope } from '#schemas/service/apiKey.ts';
 import type { AuditEntry } from '#schemas/service/audit.ts';
 
 /** The caller of a service function. `need` in src/access checks the scopes. */
@@ -18,15 +18,15 @@ export interface Actor {
 
 /** Each scope of the ladder includes the ones before it. Unknown names grant nothing. */
 export const withIncludedScopes = (names: readonly string[]): readonly Scope[] => [
-  ...ladder.slice(0, ladder.findLastIndex(scope => names.includes(scope)) + 1),
+  ...rankedScopes.slice(0, rankedScopes.findLastIndex(scope => names.includes(scope)) + 1),
   ...(names.includes('own') ? (['own'] as const) : []),
 ];
 
 /** Every caller of a service that is open to all. */
-export const anyone: Actor = { kind: 'anyone', id: null, name: 'anyone', scopes: ladder };
+export const anyone: Actor = { kind: 'anyone', id: null, name: 'anyone', scopes: rankedScopes };
 
 /** A caller without credentials where they are required. */
 export const nobody: Actor = { kind: 'nobody', id: null, name: 'nobody', scopes: [] };
 
 /** The service itself, in a job or a command. It may do everything. */
-export const system = (name: string): Actor => ({ kind: 'system', id: null, name, scopes: ladder });
+export const system = (name: string): Actor => ({ kind: 'system', id: null, name, scopes: rankedScopes });

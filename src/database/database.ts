@@ -18,7 +18,7 @@ export interface Database {
   /** Separate connections for reads, which wait for no lock and never behind a write that waits for one. */
   readonly reads: Connection;
   /** One connection for slow reads, so that other reads do not wait for them. */
-  readonly dear: Connection;
+  readonly costly: Connection;
   /** Whether statements can be sent now: the migrations have run and the server is in reach. */
   readonly available: () => boolean;
   /** Settles when the migrations have run, or when they cannot. */

@@ -51,7 +51,7 @@ export async function write<C extends Writer, T>(
         if (isLostRace(error) && ++races < maxAttempts) continue;
         if (!isLockedOut(error) || performance.now() > end) throw error;
         // Nothing is locked when only a turn was missing.
-        if (turns.areTaken()) await pause(end);
+        if (turns.areTaken()) await pauseBeforeRetry(end);
         turns.leave();
       }
     }
@@ -61,7 +61,7 @@ export async function write<C extends Writer, T>(
 }
 
 /** Waits with the turns kept: the next write would meet the same lock. A timer may end a millisecond early. */
-const pause = (end: number) =>
+const pauseBeforeRetry = (end: number) =>
   sleep(Math.min(100 + Math.random() * 200, Math.max(0, end - performance.now()) + 1));
 
 /** Does a write of several statements: all of them or none. */

@@ -36,7 +36,7 @@ export function foreignKeyName(table: PgTable, column: PgColumn): string {
 }
 
 /** The 409s of a deletion of the parent. */
-export function conflictsOfDeletion(
+export function relationConflicts(
   parent: { noun: string },
   { nouns, plural, isPrivate }: { nouns: string; plural: string; isPrivate: boolean },
 ) {

@@ -35,13 +35,13 @@ export function removalOf<C extends Contract, T extends ResourceTable>(
         await removeFound(inside, each, [...(found.get(each.name) ?? [])]);
     });
   }
-  return Object.assign(remove, { scope, conflicts: () => [...conflicts, ...conflictsOfRemoval(resource)] });
+  return Object.assign(remove, { scope, conflicts: () => [...conflicts, ...removalConflicts(resource)] });
 }
 
 type Removable = Sided & Pick<AnyResource, 'table' | 'name' | 'onRemoval' | 'childRelations'>;
 
 /** The 409s of the deletion of a record with what belongs to it. */
-function conflictsOfRemoval(resource: Removable): Conflict[] {
+function removalConflicts(resource: Removable): Conflict[] {
   const relations = [resource, ...descendantsOf(resource)].flatMap(({ childRelations }) => childRelations);
   const all = relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
     cascade === 'always' ? [tooMany] : [hasChildren, tooMany],
@@ -68,7 +68,7 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
     const { child, conflicts } = relation;
     const ofParents = or(...relations.map(({ column }) => isAny(column, parents)));
     const isAllowed = cascade || relation.cascade === 'always';
-    const ids = isAllowed ? await lockedIds(inside, child, ofParents) : [];
+    const ids = isAllowed ? await lockIds(inside, child, ofParents) : [];
     if (!isAllowed || ids.length > maxCascade) {
       const total = await countMatching(inside, child, ofParents);
       const details = seesOnlyOwn(inside, child) ? {} : { [child.plural]: total };
@@ -92,7 +92,7 @@ async function countMatching(
   return row?.total ?? 0;
 }
 
-async function lockedIds(
+async function lockIds(
   { db }: Context,
   { table }: AnyResource,
   matching: SQL | undefined,

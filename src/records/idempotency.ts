@@ -23,7 +23,7 @@ export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'locat
 
 export const keptDays = 1;
 /** Bytes of an answer that are charged as one more request: long answers, kept for a day, could fill the disk. */
-const pieceOfAnswer = 16 * 1024;
+const bytesPerCharge = 16 * 1024;
 const keptFor = keptDays * 24 * 3_600_000;
 
 /**
@@ -38,12 +38,12 @@ export async function withIdempotencyKey(
   need(context, 'write or own');
   const hash = hashKey(context, request.key);
   async function attempt(inside: Context) {
-    const isFirst = await take(inside, hash, request.fingerprint).catch(error => {
+    const isFirst = await takeKey(inside, hash, request.fingerprint).catch(error => {
       throw isLockedOut(error) ? new LockedOut(hash) : error;
     });
     if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
     const answer = await work(inside);
-    const pieces = Math.floor(Buffer.byteLength(answer.body) / pieceOfAnswer);
+    const pieces = Math.floor(Buffer.byteLength(answer.body) / bytesPerCharge);
     if (pieces > 0) await context.budget?.charge(pieces);
     await orm(inside.db).update(idempotencyKeys).set(answer).where(eq(idempotencyKeys.hash, hash));
     return { ...answer, replayed: false };
@@ -66,7 +66,7 @@ const hashKey = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
  * Inserts a key, or takes it over when it has expired; returns whether it did. It fails as locked out while another
  * transaction holds the key.
  */
-async function take({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
+async function takeKey({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
   const createdAt = now().toISOString();
   const oldest = new Date(now().getTime() - keptFor).toISOString();
   const taken = await orm(db)

@@ -9,7 +9,7 @@ import type { Conflict } from '#src/core/conflicts.ts';
 import { orNotFound } from '#src/core/errors.ts';
 import { capitalize, toWords } from '#src/core/text.ts';
 import { type RecordTable, recordById } from '#src/database/statements/recordById.ts';
-import { conflictsOfDeletion, foreignKeyName, uniqueRule } from './constraints.ts';
+import { foreignKeyName, relationConflicts, uniqueRule } from './constraints.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 
@@ -73,7 +73,7 @@ export interface Relation {
   /** When children are deleted with their parent. With `on request`, a deletion that did not ask for it is a 409. */
   cascade: 'always' | 'on request';
   /** The 409s of a deletion of the parent. */
-  conflicts: ReturnType<typeof conflictsOfDeletion>;
+  conflicts: ReturnType<typeof relationConflicts>;
 }
 
 /** What REST and GraphQL offer for a resource besides reading it. They do not offer an operation that is absent. */
@@ -206,7 +206,7 @@ function makeRelation(
 ): Relation {
   const column = getTableColumns<PgTable>(child.table)[member] as PgColumn;
   const foreignKey = foreignKeyName(child.table, column);
-  const conflicts = conflictsOfDeletion(parent, child);
+  const conflicts = relationConflicts(parent, child);
   return {
     child,
     column,

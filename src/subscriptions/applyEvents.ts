@@ -32,7 +32,7 @@ export const timeOfEvent = ({ occurredAt, createdAt }: StatusEvent['event']) => 
  * When two events have the same time, the status further down here counts: providers repeat a failure, but not that it
  * is over, and a subscription that has ended stays so.
  */
-const withinSecond: SubscriptionStatus[] = [
+const orderAtSameTime: SubscriptionStatus[] = [
   'past_due',
   'unpaid',
   'paused',
@@ -47,7 +47,8 @@ const hasEnded = ({ status }: KnownItem) => status === 'incomplete_expired' || s
 const compareText = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1);
 type StatusAt = Pick<KnownItem, 'status' | 'statusAt'>;
 const compareStatus = (a: StatusAt, b: StatusAt) =>
-  compareText(a.statusAt, b.statusAt) || withinSecond.indexOf(a.status) - withinSecond.indexOf(b.status);
+  compareText(a.statusAt, b.statusAt) ||
+  orderAtSameTime.indexOf(a.status) - orderAtSameTime.indexOf(b.status);
 /** An event is a change if it makes one of these values differ. */
 const seen = ({ status, currentPeriodEnd, cancelAtPeriodEnd }: KnownItem) =>
   [status, currentPeriodEnd, cancelAtPeriodEnd].join();

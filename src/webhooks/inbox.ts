@@ -94,14 +94,14 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
 });
 
 /** Milliseconds until the next group begins anyway: a group that waits for a lock must not hold up others. */
-const slowAfter = 100;
+const waitForGroup = 100;
 
 /** Groups the events that arrive while earlier ones are being stored: 50 deliveries may share one commit. */
 function openInbox(db: Connection) {
   let last: Promise<unknown> = Promise.resolve();
   const storeAll = (events: readonly ReceivedEvent[]) => {
     const stored = storeGroup(db, events);
-    last = Promise.race([stored, sleep(slowAfter, undefined, { ref: false })]);
+    last = Promise.race([stored, sleep(waitForGroup, undefined, { ref: false })]);
     return stored;
   };
   // A group is stored in the trace of its first event: the others only wait for it.

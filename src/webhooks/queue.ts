@@ -71,7 +71,7 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
 }
 
 /** The batches of this process in an embedded database. They look unlocked to its session, which holds the locks. */
-const own = new Set<string>();
+const batchesOfThisProcess = new Set<string>();
 
 interface Worker {
   /** Where the batch is taken: on another connection than that of the transaction, if there is one. */
@@ -93,7 +93,7 @@ export async function workOnBatch<T>(
   need(context, 'admin');
   const id = newId(context.now().getTime());
   let taken: Batch | undefined;
-  if (isEmbedded) own.add(id);
+  if (isEmbedded) batchesOfThisProcess.add(id);
   try {
     // Takes the batch before the transaction, which will hold the only connection.
     if (isEmbedded) taken = await takeBatch(outside, id, isAlone);
@@ -112,7 +112,7 @@ export async function workOnBatch<T>(
     if (!taken) throw error;
     return await endAttempt(error, taken);
   } finally {
-    own.delete(id);
+    batchesOfThisProcess.delete(id);
   }
 }
 
@@ -146,7 +146,7 @@ export async function endDeadBatch(db: Connection) {
     .select({ id: batch })
     .from(webhookBatches)
     .where(
-      sql`${batch} <> all(${arrayText([...own])}::uuid[])
+      sql`${batch} <> all(${arrayText([...batchesOfThisProcess])}::uuid[])
         and pg_try_advisory_xact_lock(hashtextextended(${batch}::text, 0))`,
     )
     .for('update', { skipLocked: true });
@@ -170,7 +170,7 @@ const keyIsIn = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * 
   unnest(${arrayText(keys.map(key => key.fingerprint))}::bytea[], ${arrayText(keys.map(key => key.provider))}::text[]))`;
 
 /** The time now; `now()` is the start of the transaction. It is cut, because a column may round it into the future. */
-const time = sql`date_trunc('milliseconds', clock_timestamp())`;
+const currentTime = sql`date_trunc('milliseconds', clock_timestamp())`;
 
 /** Takes events out of the queue. */
 export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(keyIsIn(keys));
@@ -179,7 +179,7 @@ export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQu
 export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: true) =>
   orm(db)
     .update(webhookQueue)
-    .set({ ...(alone && { alone }), dueAt: sql`${time} + make_interval(secs => ${seconds})` })
+    .set({ ...(alone && { alone }), dueAt: sql`${currentTime} + make_interval(secs => ${seconds})` })
     .where(keyIsIn(keys));
 
 /** Locks events, once the workers that process them are done; returns those that were due at a time, or all. */
@@ -198,5 +198,5 @@ export const enqueue = (db: Connection, events: (Key & { customer: string | null
     .values(events)
     .onConflictDoUpdate({
       target: [fingerprint, provider],
-      set: { dueAt: time, alone: false },
+      set: { dueAt: currentTime, alone: false },
     });

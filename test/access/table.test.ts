@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { serviceName } from '#schemas/name.ts';
-import { ladder } from '#schemas/service/apiKey.ts';
+import { rankedScopes } from '#schemas/service/apiKey.ts';
 import { makeToken } from '#src/access/credentials/apiKeyToken.ts';
 import { createKey, revokeKey } from '#src/people/apiKeys.ts';
 import { bearer, inside, makeKey, makeUser, openIssuer, seconds } from '#test/helper/access.ts';
@@ -33,7 +33,7 @@ async function credentials(t: Test, database: Awaited<ReturnType<typeof openTest
     headers: () => bearer(credential),
     may,
   });
-  const keys = await Promise.all(ladder.map(scope => makeKey(database, [scope])));
+  const keys = await Promise.all(rankedScopes.map(scope => makeKey(database, [scope])));
   const { key: own } = await makeKey(database, ['own'], { userId: (await makeUser(database)).id });
   const [read, write, admin] = keys.map(({ key }) => key) as [string, string, string];
   const hourAgo = () => new Date(Date.now() - 3_600_000);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { openLog } from '#src/telemetry/log.ts';
 import { build } from '#test/helper/app.ts';
-import { holdDear, openTestDatabase } from '#test/helper/database.ts';
+import { holdCostly, openTestDatabase } from '#test/helper/database.ts';
 import { openEvents, openFeed } from '#test/helper/eventStream.ts';
 import { until } from '#test/rig/process.ts';
 
@@ -11,7 +11,7 @@ t.test(
   'hostile: what the readers of an account catch up on is read one after the other, beside other reads',
   async t => {
     const real = await openTestDatabase(t);
-    const { database, begun, release, open } = holdDear(t, real);
+    const { database, begun, release, open } = holdCostly(t, real);
     const { call, url } = await openFeed(t, { database });
     const { newUser } = await build(t, { database: real });
     const { id } = await newUser();

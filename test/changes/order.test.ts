@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { makeFeed, type OnDear } from '#src/changes/feed.ts';
+import { makeFeed, type RunCostly } from '#src/changes/feed.ts';
 import { follow } from '#src/changes/follow.ts';
 import type { Followed } from '#src/changes/followed.ts';
 import { readPage } from '#src/changes/pages.ts';
@@ -67,8 +67,8 @@ function watcherOf(t: Test, database: Database, resources: Followed[]) {
   const ending = new AbortController();
   t.teardown(() => ending.abort());
   return async (actor: Actor, filters: Record<string, string> = {}) => {
-    const onDear: OnDear = work => work(database.dear);
-    const follower = { caller: () => ({ actor }), onDear, signal: ending.signal, isBehind: false };
+    const onCostly: RunCostly = work => work(database.costly);
+    const follower = { caller: () => ({ actor }), onCostly, signal: ending.signal, isBehind: false };
     const news = follow(feed, follower, { resources, filters }, { in: 'query', path: '', text: undefined });
     await news.next();
     const got: unknown[] = [];

@@ -7,7 +7,7 @@ import { createClient } from 'graphql-ws';
 import t, { type Test } from 'tap';
 import { bearer, makeKey } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
-import { holdDear, openTestDatabase } from '#test/helper/database.ts';
+import { holdCostly, openTestDatabase } from '#test/helper/database.ts';
 import { openEvents, openFeed } from '#test/helper/eventStream.ts';
 import { fill } from '#test/helper/graphql.ts';
 import { until } from '#test/rig/process.ts';
@@ -17,7 +17,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Each result costs three points. */
-const dear = `subscription ($after: String) { burrowChanged(after: $after) {
+const costly = `subscription ($after: String) { burrowChanged(after: $after) {
   version burrow { burrows(limit: 100) { parent { id } } burrowsConnection(first: 100) { nodes { id } } } } }`;
 
 /** A service whose points are counted, and functions that write through another one. */
@@ -60,16 +60,16 @@ t.test('opening a subscription costs one request, and each result its price beyo
     t.equal(after - before - 1, points, what);
     before = after;
   };
-  const cheap = await openStream(dear.replace(/ burrow .* }(?= } })/, ''));
+  const cheap = await openStream(costly.replace(/ burrow .* }(?= } })/, ''));
   await costs(1, 'a stream');
   await change();
   await cheap.next(1);
   await costs(0, 'a result of one point');
   cheap.close();
-  const stream = await openStream(dear);
+  const stream = await openStream(costly);
   await stream.next(1);
   await costs(1 + 2, 'a stream and its result');
-  const { results } = openSocket(dear);
+  const { results } = openSocket(costly);
   await until('it has the same', () => results.length === 1);
   await costs(2 + 2, 'a connection, a subscription and a result');
   await change();
@@ -80,7 +80,7 @@ t.test('opening a subscription costs one request, and each result its price beyo
 
 t.test('beyond the limit a stream ends behind its result, and says when to come back', async t => {
   const { change, openStream, call } = await buildCounted(t, 10);
-  const { received, next, ended } = await openStream(dear);
+  const { received, next, ended } = await openStream(costly);
   // Two of the ten points paid for opening two streams.
   for (let version = 2; version <= 6; version++) {
     await change();
@@ -97,7 +97,7 @@ t.test('beyond the limit a stream ends behind its result, and says when to come 
 
 t.test('beyond the limit a subscription of a WebSocket ends behind its result', async t => {
   const { change, openSocket } = await buildCounted(t, 11);
-  const { results, ended } = openSocket(dear);
+  const { results, ended } = openSocket(costly);
   for (let version = 2; version <= 6; version++) {
     await change();
     await until('there is a result', () => results.length === version - 1);
@@ -109,7 +109,7 @@ t.test('beyond the limit a subscription of a WebSocket ends behind its result', 
 // Bug: 100 streams of one account read 480,000 records for each write of anybody, all at once and without charge.
 t.test('results of an account are made one after the other, and take a place only meanwhile', async t => {
   const real = await openTestDatabase(t);
-  const { database, begun, release, open } = holdDear(t, real);
+  const { database, begun, release, open } = holdCostly(t, real);
   const { url, call: ask } = await openFeed(t, { database, settings: { AUTH_MODE: 'required' } });
   const { call, make } = await build(t, { database: real });
   const { id } = await make(burrow);

@@ -12,10 +12,10 @@ t.test('a reader that catches up goes on soon after a page could not be read', a
   const rows: Connection['rows'] = async (text, params) => {
     const isPage = /"audit_log" where .* order by/s.test(text);
     if (isPage && ++pages === 2) throw Object.assign(new Error(), { code: 'CONNECTION_CLOSED' });
-    return database.dear.rows(text, params);
+    return database.costly.rows(text, params);
   };
   const { call, follow } = await openFeed(t, {
-    database: { ...database, dear: { ...database.dear, rows } },
+    database: { ...database, costly: { ...database.costly, rows } },
   });
   const first = await follow();
   const [before] = await first.next(1, ({ id }) => id !== undefined);

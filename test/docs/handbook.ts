@@ -60,7 +60,7 @@ export async function succeeds(t: Test, line: string, folder: string): Promise<v
 }
 
 /** Tests that find resources in lists or in the document, and so test new ones too. */
-export const knowWhatIsAdded = [
+export const testsOfNewResources = [
   ...['access/own', 'access/ownGraphql', 'docs/openapi', 'http/requests/idempotentRoutes'],
   ...['core/layers', 'records/scopes', 'rest/walks'],
 ].map(test => `test/${test}.test.ts`);

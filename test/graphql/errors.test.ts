@@ -9,12 +9,12 @@ const url = '/api/graphql';
 
 /** A database whose statements fail if they match. */
 function breaking(database: Database, pattern: RegExp, error: Error): Database {
-  const { reads, dear } = database;
+  const { reads, costly } = database;
   const broken = (connection: Connection): Connection => ({
     ...connection,
     rows: (text, params) => (pattern.test(text) ? Promise.reject(error) : connection.rows(text, params)),
   });
-  return { ...database, reads: broken(reads), dear: broken(dear) };
+  return { ...database, reads: broken(reads), costly: broken(costly) };
 }
 
 t.test('an unexpected error is masked, with its request id, and its path keeps integers', async t => {

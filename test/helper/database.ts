@@ -29,19 +29,19 @@ export function watchStatements(database: Database): { database: Database; sent:
       return reads.rows(text, params);
     },
   });
-  const { reads, dear } = database;
-  return { database: { ...database, reads: watch(reads), dear: watch(dear) }, sent };
+  const { reads, costly } = database;
+  return { database: { ...database, reads: watch(reads), costly: watch(costly) }, sent };
 }
 
-/** Returns the database with dear statements that wait until they are let go. `begun` has the parameters of each. */
-export function holdDear(t: Test, database: Database) {
+/** Returns the database with costly statements that wait until they are let go. `begun` has the parameters of each. */
+export function holdCostly(t: Test, database: Database) {
   const begun: unknown[][] = [];
   const held: { params: unknown[]; go: () => void }[] = [];
   let isOpen = false;
   const rows: Connection['rows'] = async (text, params) => {
     begun.push(params);
     if (!isOpen) await new Promise<void>(go => held.push({ params, go }));
-    return database.dear.rows(text, params);
+    return database.costly.rows(text, params);
   };
   /** Lets the first one go, or the first one with this parameter. */
   const release = (parameter?: unknown) => {
@@ -53,7 +53,7 @@ export function holdDear(t: Test, database: Database) {
     for (const { go } of held.splice(0)) go();
   };
   t.teardown(open);
-  return { database: { ...database, dear: { ...database.dear, rows } }, begun, release, open };
+  return { database: { ...database, costly: { ...database.costly, rows } }, begun, release, open };
 }
 
 /** Returns what a query selects, as objects. */

@@ -23,7 +23,7 @@ async function start(t: Test) {
       return connection.rows(text, params);
     },
   });
-  const watched = { ...database, reads: watch(database.reads), dear: watch(database.dear) };
+  const watched = { ...database, reads: watch(database.reads), costly: watch(database.costly) };
   const service = await build(t, { database: watched });
   const { follow } = await listen(t, service);
   const { id: burrowId } = await service.make(burrow, { parentId: null });

@@ -8,7 +8,7 @@ import {
   responsePathAsArray,
 } from 'graphql';
 import type { Estimate } from '#plugins/graphql/documents/reader.ts';
-import { truncated } from '#plugins/graphql/errors.ts';
+import { truncationWarning } from '#plugins/graphql/errors.ts';
 import type { OperationContext } from '#plugins/graphql/schema.ts';
 import type { Context } from '#src/access/context.ts';
 import type { Budget } from '#src/access/limits/budget.ts';
@@ -34,7 +34,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
     context,
     budget,
     valuesOf: ({ path, fieldNodes }) =>
-      keptIn(values, fieldNodes, () => estimate.leaves.get(dottedName(path))?.size || 1),
+      keptIn(values, fieldNodes, () => estimate.leaves.get(fieldPath(path))?.size || 1),
     maxList,
     perField: new Map(),
     fail: async (thrown, { fieldNodes, path, operation }) => {
@@ -49,7 +49,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
       end({ data: null, errors: [known] });
       return new Promise(() => {});
     },
-    warnOfTruncation: info => void warnings.push(truncated(maxList, info)),
+    warnOfTruncation: info => void warnings.push(truncationWarning(maxList, info)),
     below,
   };
   return { inside, warnings, ended };
@@ -57,7 +57,7 @@ export function openInside({ context, estimate, below }: Run<unknown>, maxList: 
 
 type Path = GraphQLResolveInfo['path'];
 /** The path of a field without the indexes of lists, as `checkQueryLimits` writes it. */
-function dottedName({ key, prev }: Path): string {
+function fieldPath({ key, prev }: Path): string {
   if (!prev) return String(key);
-  return typeof key === 'number' ? dottedName(prev) : `${dottedName(prev)},${key}`;
+  return typeof key === 'number' ? fieldPath(prev) : `${fieldPath(prev)},${key}`;
 }

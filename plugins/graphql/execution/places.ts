@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Estimate } from '#plugins/graphql/documents/reader.ts';
-import { dearContext, readContext } from '#plugins/http/context.ts';
+import { costlyContext, readContext } from '#plugins/http/context.ts';
 import type { Context } from '#src/access/context.ts';
 import type { Budget } from '#src/access/limits/budget.ts';
 import { onFirstUse } from '#src/core/kept.ts';
@@ -15,7 +15,7 @@ const [ownPlaces, allPlaces] = [2, 8];
 export function openPlaces() {
   const places = new Shares(ownPlaces, allPlaces);
 
-  /** Does the work. An operation that could take much waits for a place, and gets the connection for dear reads. */
+  /** Does the work. An operation that could take much waits for a place, and gets the connection for costly reads. */
   function inPlace<T>(
     request: FastifyRequest,
     { most }: Estimate,
@@ -27,7 +27,7 @@ export function openPlaces() {
       budget.check();
       // Operations that ran meanwhile may have used up the rate limit.
       await budget.charge(0);
-      return work(dearContext(request));
+      return work(costlyContext(request));
     });
   }
 

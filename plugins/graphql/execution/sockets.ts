@@ -54,7 +54,7 @@ export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
         const admitted = await admit(request, payload as never);
         const { document, definition } = admitted.operation;
         const toSent = (outcome: Outcome) => shownTo(request, outcome);
-        const results = closing(stream, subscriptionResults(request, admitted, stream, toSent));
+        const results = closeWith(stream, subscriptionResults(request, admitted, stream, toSent));
         return { schema, document, operationName: definition.name?.value, results } as Prepared;
       } catch (error) {
         stream?.close();
@@ -85,7 +85,7 @@ export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
     const connection = { socket, request, refusals: 0, messages: { left: 1 } };
     // The package `ws` limits pings, because it answers them, but no pongs.
     const pongs = allowance();
-    socket.on('pong', () => mayGoOn(pongs) || end(socket, tooMany, 'Too many pongs'));
+    socket.on('pong', () => spendAllowance(pongs) || end(socket, tooMany, 'Too many pongs'));
     const closed = server.opened(serverSocket(connection), connection);
     const stopPings = sendPings(socket);
     socket.once('close', (code, reason) => {
@@ -114,13 +114,13 @@ function serverSocket(connection: ClientSocket): ServerSocket {
           request.log.debug({ err: error }, 'A message of a WebSocket failed.');
           end(socket, invalid);
         });
-        if (!mayGoOn(connection.messages)) end(socket, tooMany, 'Too many messages');
+        if (!spendAllowance(connection.messages)) end(socket, tooMany, 'Too many messages');
       }),
   };
 }
 
 /** Counts a message or a pong; says whether the client may send so many. */
-function mayGoOn(allowed: Allowance): boolean {
+function spendAllowance(allowed: Allowance): boolean {
   const { left, since = Number.POSITIVE_INFINITY } = allowed;
   const more = Math.max(0, performance.now() - since) * (messagesEachSecond / 1000);
   allowed.left = Math.min(mostMessages, left + more) - 1;
@@ -193,7 +193,7 @@ function once({ data, ...rest }: { data?: unknown }): object {
 }
 
 /** The results without the empty ones. The stream ends with them, or as soon as the client wants no more. */
-function closing(stream: Stream, all: Results): AsyncGenerator<object> {
+function closeWith(stream: Stream, all: Results): AsyncGenerator<object> {
   async function* known() {
     try {
       for await (const take of all) if (take) yield once(take());

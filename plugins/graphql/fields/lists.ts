@@ -16,7 +16,7 @@ type Listed = Pick<AnyResource, 'title' | 'plural' | 'nouns' | 'list'> & Pick<Fo
 export function listFields(listed: Listed): SchemaPart[] {
   const { record, query } = listed.contract;
   const sdl = toSortEnum(record.$id ?? '', query.properties.sort);
-  return [connectionType(listed.title), { sdl }, threeFields(listed)];
+  return [connectionType(listed.title), { sdl }, listAndConnectionFields(listed)];
 }
 
 /** The same fields on the parent of a relation, for the list of its children. */
@@ -24,7 +24,7 @@ export function childFields(relation: Relation): SchemaPart {
   const { child, name } = relation;
   if (!Object.hasOwn(child.contract.query.properties, name))
     throw new Error(`The list of ${child.nouns} has no filter "${name}".`);
-  return threeFields(child, relation);
+  return listAndConnectionFields(child, relation);
 }
 
 /**
@@ -32,7 +32,7 @@ export function childFields(relation: Relation): SchemaPart {
  */
 const slice = 'first: Int, after: String, last: Int, before: String';
 
-function threeFields(listed: Listed, relation?: Relation): SchemaPart {
+function listAndConnectionFields(listed: Listed, relation?: Relation): SchemaPart {
   const { plural, nouns, contract, title: type } = listed;
   const { $id = '' } = contract.record;
   const { after, before, ...parameters } = contract.query.properties;

@@ -50,7 +50,7 @@ interface Query {
   maximums: ReturnType<typeof maximumsOf>;
 }
 
-type Found = Query & ReturnType<typeof nothing>;
+type Visit = Query & ReturnType<typeof nothing>;
 const nothing = () => ({
   aliases: 0,
   nodes: 0,
@@ -88,7 +88,7 @@ export function checkQueryLimits(query: Query): Estimate {
   const { selectionSet, operation: kind, variableDefinitions = [] } = operation.definition;
   // Fills in the defaults of variables. Invalid values are refused before anything runs.
   const { coerced = {} } = getVariableValues(schema, variableDefinitions, query.variables, { maxErrors: 1 });
-  const found: Found = { ...query, variables: coerced, ...nothing() };
+  const found: Visit = { ...query, variables: coerced, ...nothing() };
   const type = schema.getRootType(kind) ?? undefined;
   const root = { records: 1, most: 1, leaves: new Set<string>(), introspection: false, spreads: [] };
   visit(found, selectionSet, { type, path: [], ...root });
@@ -99,7 +99,7 @@ export function checkQueryLimits(query: Query): Estimate {
   return estimate;
 }
 
-function visit(found: Found, { selections }: SelectionSetNode, parent: Parent): void {
+function visit(found: Visit, { selections }: SelectionSetNode, parent: Parent): void {
   for (const node of selections) {
     check(found, 'nodes', ++found.nodes, parent.path, node);
     if (node.kind === Kind.FIELD) visitField(found, node, parent);
@@ -114,12 +114,12 @@ function visit(found: Found, { selections }: SelectionSetNode, parent: Parent): 
   }
 }
 
-function visitFragment(found: Found, { typeCondition: on, selectionSet }: Fragment, parent: Parent): void {
+function visitFragment(found: Visit, { typeCondition: on, selectionSet }: Fragment, parent: Parent): void {
   const type = on ? found.schema.getType(on.name.value) : parent.type;
   visit(found, selectionSet, { ...parent, type });
 }
 
-function visitField(found: Found, node: FieldNode, parent: Parent): void {
+function visitField(found: Visit, node: FieldNode, parent: Parent): void {
   const name = node.name.value;
   const path = [...parent.path, node.alias?.value ?? name];
   if (node.alias) check(found, 'aliases', ++found.aliases, path, node);
@@ -158,7 +158,7 @@ function visitField(found: Found, node: FieldNode, parent: Parent): void {
 }
 
 /** The size of a page that one of these arguments asks for. */
-function sizeIn(found: Found, { arguments: args = [] }: FieldNode, ...names: string[]): number | undefined {
+function sizeIn(found: Visit, { arguments: args = [] }: FieldNode, ...names: string[]): number | undefined {
   const values = args.filter(({ name }) => names.includes(name.value)).map(({ value }) => value);
   found.usesVariables ||= values.some(({ kind }) => kind === Kind.VARIABLE);
   const sizes = values.map(value => valueFromASTUntyped(value, found.variables));

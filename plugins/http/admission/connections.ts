@@ -21,8 +21,8 @@ const small = 16_384;
 /** Bytes that each chunk of a body counts as at least: a client may send a body byte by byte. */
 const ofChunk = 256;
 /** The most bytes that may wait for the clients of one account, and how often they are added up, in milliseconds. */
-const mostUnsent = 16_000_000;
-const lookEvery = 250;
+const mostUnsentOfAccount = 16_000_000;
+const sumEvery = 250;
 
 interface Connection {
   replies: Set<FastifyReply>;
@@ -88,9 +88,9 @@ async function register(app: FastifyInstance): Promise<void> {
     });
     for (const own of Map.groupBy(all, ({ name }) => name).values()) {
       own.sort((a, b) => a.bytes - b.bytes);
-      while (sumOf(own.map(({ bytes }) => bytes)) > mostUnsent) own.pop()?.socket.destroy();
+      while (sumOf(own.map(({ bytes }) => bytes)) > mostUnsentOfAccount) own.pop()?.socket.destroy();
     }
-  }, lookEvery).unref();
+  }, sumEvery).unref();
   app.addHook('onClose', async () => clearInterval(timer));
 }
 

@@ -65,7 +65,9 @@ export function makePlan(name = '', args: Description): Plan {
   const self = { name, plural, noun: toWords(name), isPrivate: args.private ?? false };
   const nouns = toWords(plural);
   const names = splitList(args['belongs-to']);
-  const parents = names.map(text => readParent(text, self)).map((parent, _, all) => named(parent, all, self));
+  const parents = names
+    .map(text => readParent(text, self))
+    .map((parent, _, all) => withChildrenName(parent, all, self));
   const fields = splitList(args.fields).map(readField);
   const members = [...parents.map(({ member }) => member), ...fields.map(({ name }) => name)];
   const taken = members.find((member, i) => Object.hasOwn(readOnly, member) || members.indexOf(member) < i);
@@ -126,7 +128,11 @@ function readParent(text: string, self: Named): Omit<Parent, 'children'> {
 }
 
 /** Adds what the parent calls the children. Two relations to one parent need two names. */
-function named(parent: Omit<Parent, 'children'>, all: Omit<Parent, 'children'>[], { plural }: Named): Parent {
+function withChildrenName(
+  parent: Omit<Parent, 'children'>,
+  all: Omit<Parent, 'children'>[],
+  { plural }: Named,
+): Parent {
   const isOnly = all.filter(({ resource }) => resource === parent.resource).length === 1;
   return { ...parent, children: isOnly ? plural : `${plural}As${capitalize(parent.name)}` };
 }

@@ -26,21 +26,21 @@ export function sampleEvent(provider: Provider, { type, id, customer = 'cus_123'
   const sample: Sample = { body: recordedBody(provider.preset, type), headers: {} };
   const handler = handlerFor(handlers, { preset: provider.preset, type, customer });
   const said = typeof handler === 'string' ? undefined : handler.status;
-  write(sample, provider.id, id);
-  write(sample, provider.type, type);
-  write(sample, provider.customer, customer);
-  write(sample, provider.time, new Date());
+  writeAt(sample, provider.id, id);
+  writeAt(sample, provider.type, type);
+  writeAt(sample, provider.customer, customer);
+  writeAt(sample, provider.time, new Date());
   // The type may name the status, as `subscription.paused` does, unless --status sets another one.
   const word = status ?? said?.words.find(word => [`.${word}`, `_${word}`].some(end => type.endsWith(end)));
-  if (said && word !== undefined) write(sample, said.path, word);
+  if (said && word !== undefined) writeAt(sample, said.path, word);
   return signed(provider, Buffer.from(JSON.stringify(sample.body, null, 2)), { id, headers: sample.headers });
 }
 
 /** A signed request with the bytes of a file, which may be no event at all. */
 export function eventFromFile(provider: Provider, path: string, { type, id }: Wanted) {
   const sample: Sample = { body: {}, headers: {} };
-  write(sample, provider.id, id);
-  write(sample, provider.type, type);
+  writeAt(sample, provider.id, id);
+  writeAt(sample, provider.type, type);
   return signed(provider, readFileSync(path), { id, headers: sample.headers });
 }
 
@@ -69,7 +69,7 @@ export function recordedBody(preset: string, type: string): Members {
 }
 
 /** Writes a value where the body has one, or else to the first path, in the form of the value that is there. */
-function write({ body, headers }: Sample, source: Source = [], value: string | Date): void {
+function writeAt({ body, headers }: Sample, source: Source = [], value: string | Date): void {
   const paths = typeof source === 'string' ? [source] : source;
   const path = paths.find(path => path.split('.').reduce(member, body) !== undefined) ?? paths[0];
   if (path === undefined) return;

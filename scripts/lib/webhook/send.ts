@@ -31,7 +31,7 @@ export async function send(session: Session): Promise<void> {
   if (!answer.ok) throw new OperatorError('The service did not accept the event.');
   // An event without an id is found as the newest of its type and customer.
   const filters = eventId === null ? { type: event.type, customer: event.customer } : { event: eventId };
-  await follow(session, { provider: provider.name, ...filters });
+  await awaitEffect(session, { provider: provider.name, ...filters });
 }
 
 function chooseProvider({ settings, values: { provider: name = 'stripe' } }: Session): Provider {
@@ -89,7 +89,7 @@ const newEventId = (session: Session): string =>
 const failureSuffix = ({ values: { fail } }: Session) => (fail === undefined ? '' : `_fail_${fail}`);
 
 /** Waits until the event is processed and prints its effect. */
-async function follow({ client, io }: Session, filters: Record<string, string | null>) {
+async function awaitEffect({ client, io }: Session, filters: Record<string, string | null>) {
   const chosen = Object.entries(filters).filter((filter): filter is [string, string] => filter[1] !== null);
   const query = new URLSearchParams([...chosen, ['limit', '1']]);
   for (let tries = 0; tries < 50; tries++) {

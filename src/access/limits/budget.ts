@@ -17,7 +17,7 @@ export interface Payer {
   /** Counts this many points, or as many as are left; returns how many it counted. */
   reserve(points: number): Promise<number>;
   /** Does slow reads on a connection that other reads do not use, one at a time for each account. */
-  onDear<T>(work: (db: Connection) => Promise<T>): Promise<T>;
+  onCostly<T>(work: (db: Connection) => Promise<T>): Promise<T>;
 }
 
 const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
@@ -25,7 +25,7 @@ const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_
 const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
 
 /** A result of more values keeps the process busy for more than some ten milliseconds. */
-const many = 2500;
+const ownTurnAbove = 2500;
 const turns = new Shares(1, 1);
 
 /** Counts what one operation takes while it runs. Nothing further is begun after the first refusal. */
@@ -89,7 +89,7 @@ export class Budget {
    */
   async ownTurn({ db }: { db: Connection }): Promise<void> {
     // A transaction that waits would hold a connection that other writes need.
-    if (this.#values - this.#before <= many || db.isTransaction) return;
+    if (this.#values - this.#before <= ownTurnAbove || db.isTransaction) return;
     this.#before = this.#values;
     const { account, deadline } = this.payer;
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -27,7 +27,7 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
     kind: 'embedded',
     writes: connection,
     reads: connection,
-    dear: connection,
+    costly: connection,
     available: () => !parts.disposed && !disk?.isAway(),
     ready: Promise.resolve(),
     hasConnections: () => true,

@@ -24,7 +24,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const reading = { ...server, connections: Math.ceil(server.connections / 2) };
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
-  const dear = connectTo({ ...server, connections: 1 });
+  const costly = connectTo({ ...server, connections: 1 });
   const writes = pooledConnection(writers);
   const listeners: ((message: string) => void)[] = [];
   // The probe has its own connection, where no answer waits behind other work: a late answer means a dead server.
@@ -42,7 +42,7 @@ export function openPostgres(server: Server, log: Log): Database {
     },
     every: checkEvery,
     // Statements sent to a server that is gone would wait until TCP gives up.
-    onAway: () => [readers, writers, dear].forEach(pool => void pool.reset()),
+    onAway: () => [readers, writers, costly].forEach(pool => void pool.reset()),
     log,
     away: 'The database is out of reach. Trying until it is back.',
     back: 'The database is back.',
@@ -53,7 +53,7 @@ export function openPostgres(server: Server, log: Log): Database {
     kind: 'postgres',
     writes,
     reads: pooledConnection(readers),
-    dear: pooledConnection(dear),
+    costly: pooledConnection(costly),
     available,
     ready: migrations.ready,
     hasConnections: () => !connectionWatch.isAway(),
@@ -71,7 +71,7 @@ export function openPostgres(server: Server, log: Log): Database {
       migrations.stop();
       void connectionWatch.close();
       void watch.close();
-      await Promise.all([readers.close(), writers.close(), dear.close(), probe.close(0)]);
+      await Promise.all([readers.close(), writers.close(), costly.close(), probe.close(0)]);
     },
   };
 }

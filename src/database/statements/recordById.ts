@@ -3,7 +3,7 @@ import { getTableColumns, type PgColumn, type PgTable, sql } from '#drizzle/orm.
 import { isId } from '#src/core/ids.ts';
 import { keptIn } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
-import { statement, unknown } from './statement.ts';
+import { statement, unknownValue } from './statement.ts';
 
 export type RecordTable = PgTable & { id: PgColumn };
 
@@ -20,7 +20,7 @@ export function recordById<T extends RecordTable>(table: T) {
     builder
       .select(columns)
       .from<PgTable>(table)
-      .where(sql`${table.id} = any(${unknown('ids', 'text')}::uuid[])`),
+      .where(sql`${table.id} = any(${unknownValue('ids', 'text')}::uuid[])`),
   );
   const loaders = new WeakMap<Connection, DataLoader<string, Stored | undefined>>();
   function recordLoader(db: Connection) {

@@ -41,7 +41,7 @@ export function statement<C extends Columns>(
  * Hides a value from the planner. If the planner saw a low limit or few ids, it would think another plan cheaper than
  * the one that it keeps, and plan each execution again, which takes as long as reading a page.
  */
-export const unknown = (name: string, type = 'bigint') =>
+export const unknownValue = (name: string, type = 'bigint') =>
   sql`(select ${sql.placeholder(name)}::${sql.raw(type)})`;
 
 const dialect = new PgDialect();

@@ -29,7 +29,7 @@ export function countQuery(rules: ListRules, selection: Selection): SQL {
   const columns = joinComma([...new Set([table.id, ...others.map(name => filters[name] as PgColumn)])]);
   const name = raw(`"${getTableName(table)}"`);
   // The limit makes PostgreSQL read the index in order.
-  const rows = sql`select ${columns} ${passedBy(rules, selection)} limit ${numberIn(rules)('$most')}`;
+  const rows = sql`select ${columns} ${rowsToCount(rules, selection)} limit ${numberIn(rules)('$most')}`;
   const ofParents = sql`select ${parent} as "$parent", ${name}.* from ${parents} cross join lateral (${rows}) as ${name}
     limit ${numberIn(rules)('$most')}`;
   const chosen = sql`filter (where ${matching(rules, { ...selection, used: others, hasPeriod: false })})`;
@@ -42,7 +42,7 @@ export const otherFilters = ({ filters }: ListRules, { used, rarest }: Selection
   used.filter(name => rarest !== undefined && name !== rarest && is(filters[name], Column));
 
 /** The rows to count, in the order of the index of the rarest filter: it keeps PostgreSQL from choosing another one. */
-export function passedBy(rules: ListRules, selection: Selection): SQL {
+export function rowsToCount(rules: ListRules, selection: Selection): SQL {
   const others = otherFilters(rules, selection);
   const used = selection.used.filter(name => !others.includes(name));
   const range = rangeCondition(rules, {

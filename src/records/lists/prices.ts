@@ -3,20 +3,20 @@ import type { Connection } from '#src/database/connection.ts';
 
 /** Rows that may be counted or passed for one point. */
 export const rowsOfPoint = 10_000;
-/** Points above which a list is dear: other reads would wait for the connection that it uses. */
-const dear = 10;
+/** Points above which a list is costly: other reads would wait for the connection that it uses. */
+const costly = 10;
 
-/** Reads on the connection for dear work, if so many passed rows are dear. A transaction keeps its own connection. */
+/** Reads on the connection for costly work, if so many passed rows are costly. A transaction keeps its own connection. */
 export const readPassing = <T>(
   { db, budget }: Context,
   rows: number,
   read: (db: Connection) => Promise<T>,
 ): Promise<T> =>
-  budget && rows > dear * rowsOfPoint && !db.isTransaction ? budget.payer.onDear(read) : read(db);
+  budget && rows > costly * rowsOfPoint && !db.isTransaction ? budget.payer.onCostly(read) : read(db);
 
 /**
  * Reads a list with a limit on the rows that are counted or passed, and charges for them. How many there are is not
- * known before, so the first limit is what costs nothing, the second what is not dear, and the third what the caller
+ * known before, so the first limit is what costs nothing, the second what is not costly, and the third what the caller
  * has points for.
  */
 export async function readCounting<T>(
@@ -36,13 +36,13 @@ export async function readCounting<T>(
   const free = await readFor(0, db);
   if (free) return free.result;
   // Reserves points before the rows are counted: parallel reads would spend the same points.
-  const reserved = await payer.reserve(dear);
+  const reserved = await payer.reserve(costly);
   const found = await readFor(reserved, db);
-  if (!found && reserved < dear) await budget.charge(1);
+  if (!found && reserved < costly) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
   if (found) return found.result;
   return readPassing(caller, Number.POSITIVE_INFINITY, async db => {
-    // Reserves nothing, so that other requests go on: one dear read of an account at a time uses what is left.
+    // Reserves nothing, so that other requests go on: one costly read of an account at a time uses what is left.
     for (;;) {
       const left = await payer.left();
       const found = await readFor(left, db);

@@ -1,5 +1,5 @@
 import { and, Column, eq, is, isNotNull, type SQL, type SQLWrapper, sql } from '#drizzle/orm.ts';
-import { unknown } from '#src/database/statements/statement.ts';
+import { unknownValue } from '#src/database/statements/statement.ts';
 import type { Compared, ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its filters: a statement has placeholders with their names. */
@@ -32,10 +32,10 @@ const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
 
 /** The id of one parent, in a statement that reads a list for each id in the placeholder `$parents`. */
 export const parent = sql`parent.id`;
-export const parents = sql`unnest(string_to_array(${unknown('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
+export const parents = sql`unnest(string_to_array(${unknownValue('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
 /** Citus refuses a limit unknown to the planner on a table that it has spread. Such tables have no kept totals. */
-export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknown);
+export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknownValue);
 
 /** The columns that place a record in the order of the list. */
 export const positionColumns = (rules: ListRules, reading: PageReading) => [

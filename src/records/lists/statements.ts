@@ -9,8 +9,8 @@ import {
   type SQLWrapper,
   sql,
 } from '#drizzle/orm.ts';
-import { rowMapper, rowsOf, unknown } from '#src/database/statements/statement.ts';
-import { countQuery, otherFilters, passedBy } from './counts.ts';
+import { rowMapper, rowsOf, unknownValue } from '#src/database/statements/statement.ts';
+import { countQuery, otherFilters, rowsToCount } from './counts.ts';
 import { bookkeeping, type Compared, type ListRules } from './rules.ts';
 import {
   indexedFilter,
@@ -52,7 +52,7 @@ export function planPage(rules: ListRules, reading: PageReading) {
 function pageStatement(rules: ListRules, reading: PageReading): SQL {
   if (reading.perParent !== undefined) {
     const page = recordQuery(rules, reading);
-    return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknown('$most')}`;
+    return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknownValue('$most')}`;
   }
   if (reading.from !== 'number') return recordQuery(rules, reading);
   const { start, ...begin } = startQuery(rules, reading);
@@ -76,13 +76,13 @@ function rowColumns(rules: ListRules, reading: PageReading): SQLWrapper[] {
 }
 
 /** Where a page by number begins: `skip` rows after `bound` or the start of the list. It is empty unless `isPaid`. */
-interface Begin {
+interface PageStart {
   bound?: SQL;
   skip?: SQL;
   isPaid?: SQL;
 }
 
-function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPaid }: Begin = {}): SQL {
+function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPaid }: PageStart = {}): SQL {
   const { table, filters } = rules;
   const { descending, from } = reading;
   const prefix = indexedFilter(rules, reading);
@@ -93,7 +93,7 @@ function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPa
   const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
   const isChosen = !isById(rules, reading) || otherFilters(rules, reading).length > 0;
   const isSorted = reading.isFew && isChosen && keptList(rules, reading) === undefined;
-  const rows = sql`(select * ${passedBy(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
+  const rows = sql`(select * ${rowsToCount(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
   return sql`select ${joinComma(rowColumns(rules, reading))} from ${isSorted ? rows : table}
     where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeCondition(rules, reading))}
     order by ${joinComma([...order, table.id].map(part => sql`${part} ${direction}`))}
@@ -104,7 +104,7 @@ function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPa
  * The total, and where a page by number begins. For a list whose totals are kept, `list_position`
  * (drizzle/migrations/*_totals.sql) knows both. Any other list is counted, and the rows before the page are skipped.
  */
-function startQuery(rules: ListRules, reading: PageReading): Begin & { start: SQL } {
+function startQuery(rules: ListRules, reading: PageReading): PageStart & { start: SQL } {
   const { table } = rules;
   const { descending } = reading;
   const list = keptList(rules, reading);

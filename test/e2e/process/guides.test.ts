@@ -5,10 +5,10 @@ import t, { type Test } from 'tap';
 import {
   blocksOf,
   copyProject,
-  knowWhatIsAdded,
   missing,
   runBlocks,
   succeeds,
+  testsOfNewResources,
   walk,
 } from '#test/docs/handbook.ts';
 import { startService } from '#test/rig/process.ts';
@@ -17,7 +17,7 @@ import { startService } from '#test/rig/process.ts';
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 /** The tests that run at the end: these, and those that the pages tell the reader to run. */
-const tests = { embedded: new Set<string>(), postgres: new Set(knowWhatIsAdded) };
+const tests = { embedded: new Set<string>(), postgres: new Set(testsOfNewResources) };
 
 /** Follows a page, starts the service, and tries what the page says. */
 async function walkAndTry(t: Test, page: string, heading: string): Promise<void> {

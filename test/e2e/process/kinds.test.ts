@@ -1,14 +1,14 @@
 // runs: long
 import { rmSync } from 'node:fs';
 import t from 'tap';
-import { copyProject, knowWhatIsAdded, succeeds } from '#test/docs/handbook.ts';
+import { copyProject, succeeds, testsOfNewResources } from '#test/docs/handbook.ts';
 
 t.test(
   'a new resource can be any kind: a join, a tree, of any field, of an owner alone; each passes its tests',
   async t => {
     const folder = copyProject();
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-    const tests = [...knowWhatIsAdded];
+    const tests = [...testsOfNewResources];
     for (const [plural, given] of Object.entries({
       lineItems:
         "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?,amount:integer,mail:email:unique,copy:email?,price:cents,dueAt:time,status:draft|sent|paid'",

@@ -5,15 +5,15 @@ import type { Settings } from '#schemas/settings.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { bearer, makeKey, makeUser } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
-import { holdDear, lockUser, openTestDatabase } from '#test/helper/database.ts';
+import { holdCostly, lockUser, openTestDatabase } from '#test/helper/database.ts';
 import { fill } from '#test/helper/graphql.ts';
 import { request } from '#test/helper/http.ts';
 import { until } from '#test/rig/process.ts';
 
-/** An application whose dear statements wait, and accounts by name. */
+/** An application whose costly statements wait, and accounts by name. */
 async function buildHeld(t: Test, settings: Partial<Settings> = {}) {
   const real = await openTestDatabase(t);
-  const { database, ...dear } = holdDear(t, real);
+  const { database, ...costly } = holdCostly(t, real);
   const service = await build(t, { database, settings: { AUTH_MODE: 'required', ...settings } });
   const keys = new Map<string, { headers: Record<string, string> }>();
   for (const name of 'ABCDEFGH') keys.set(name, { headers: bearer((await makeKey(real, ['write'])).key) });
@@ -23,7 +23,7 @@ async function buildHeld(t: Test, settings: Partial<Settings> = {}) {
   const inFlight = (count: number) =>
     until(`${count} are in flight`, () => service.app.pressure.inFlight === count);
   /** The accounts, in the order in which their operations began. */
-  const begunBy = () => dear.begun.map(params => params.find(value => keys.has(`${value}`))).join('');
+  const begunBy = () => costly.begun.map(params => params.find(value => keys.has(`${value}`))).join('');
   let port: number | undefined;
   /** Sends an operation over a socket of its own, which reads nothing. */
   async function sendRaw(name: string, query: string) {
@@ -35,7 +35,7 @@ async function buildHeld(t: Test, settings: Partial<Settings> = {}) {
     socket.write(request('POST /api/graphql', { ...headers, 'content-length': `${body.length}` }, body));
     return socket;
   }
-  return { ...service, ...dear, real, keys, ask, large, inFlight, begunBy, sendRaw };
+  return { ...service, ...costly, real, keys, ask, large, inFlight, begunBy, sendRaw };
 }
 /** A query for up to 1,000 burrows, and 1,000 parents with a count. There are none, so it is one statement. */
 const largeOf = (label: string) => `{ burrows(label: "${label}") { parent { burrowsCount } } }`;
@@ -169,7 +169,7 @@ t.test('hostile: the counts of an operation reach together as far as its points'
       return [['019aa5d0-0001-7000-8000-000000000001', '0', `${most}`]];
     },
   });
-  const database = { ...real, reads: endless(real.reads), dear: endless(real.dear) };
+  const database = { ...real, reads: endless(real.reads), costly: endless(real.costly) };
   const { call } = await build(t, { database, settings: { RATE_LIMIT_MAX: 600 } });
   const counts = Array.from({ length: 30 }, (_, i) => `a${i}: specimensCount(label: "x")`);
   const query = `{ burrow(id: "019aa5d0-0001-7000-8000-000000000001") { ${counts} } }`;

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { ladder, type Scope } from '#schemas/service/apiKey.ts';
+import { rankedScopes, type Scope } from '#schemas/service/apiKey.ts';
 import { type Need, scopesIn } from '#src/access/need.ts';
 import type { AnyResource } from '#src/records/resource.ts';
 import { bearer, openIssuer } from '#test/helper/access.ts';
@@ -17,7 +17,10 @@ interface Caller {
 }
 const callers: Caller[] = [
   { name: 'nobody' },
-  ...ladder.map(scope => ({ name: scope, scopes: ladder.slice(0, ladder.indexOf(scope) + 1) })),
+  ...rankedScopes.map(scope => ({
+    name: scope,
+    scopes: rankedScopes.slice(0, rankedScopes.indexOf(scope) + 1),
+  })),
   { name: 'own', scopes: ['own'], isPerson: true },
   { name: 'own without a person', scopes: ['own'] },
   { name: 'read and own', scopes: ['read', 'own'], isPerson: true },
@@ -25,14 +28,14 @@ const callers: Caller[] = [
 ];
 
 /** A case: a caller, and a record that belongs to the caller, if that is a person, or to somebody else. */
-export interface Cell {
+export interface AccessCase {
   caller: Caller;
   resource: AnyResource;
   isOwn: boolean;
 }
-export const cellsOf = (resource: AnyResource): Cell[] =>
+export const cellsOf = (resource: AnyResource): AccessCase[] =>
   callers.flatMap(caller => [true, false].map(isOwn => ({ caller, resource, isOwn })));
-export const nameOf = ({ caller, isOwn }: Cell) => `${caller.name}, ${isOwn ? 'own' : "another's"}`;
+export const nameOf = ({ caller, isOwn }: AccessCase) => `${caller.name}, ${isOwn ? 'own' : "another's"}`;
 
 /** Resources that access tells apart: of those in test/world, a join, a private one and one without an owner. */
 export const distinctResources = completeResources.filter(
@@ -48,7 +51,7 @@ interface Asked {
   creates?: boolean;
 }
 /** What a caller must get, by the rule in the words of those who rely on it. */
-export function expected({ caller, resource, isOwn }: Cell, { scope, writes, creates }: Asked) {
+export function expected({ caller, resource, isOwn }: AccessCase, { scope, writes, creates }: Asked) {
   const { scopes, isPerson } = caller;
   if (!scopes) return 401;
   const [usual, own] = scopesIn(scope);
@@ -88,7 +91,7 @@ export async function buildOwned(t: Test) {
     return members;
   }
 
-  async function prepare({ caller: { scopes = [], isPerson }, resource, isOwn }: Cell) {
+  async function prepare({ caller: { scopes = [], isPerson }, resource, isOwn }: AccessCase) {
     const { id, headers } = await newToken(scopes, isPerson === true);
     const owner = isOwn ? id : (await newToken([], false)).id;
     /** Returns what the owner could send, with other parents each time: those of a join may be unique. */

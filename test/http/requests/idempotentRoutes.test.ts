@@ -206,7 +206,7 @@ t.test('an answer that is kept costs one more request for each 16 KB', async t =
     left: async () => 1000,
     reserve: async (points: number) => points,
     charge: async (points: number) => void charged.push(points),
-    onDear: <T>(work: (db: Connection) => Promise<T>) => work(database.dear),
+    onCostly: <T>(work: (db: Connection) => Promise<T>) => work(database.costly),
   };
   const system = systemContext({ db: database.writes, log: testLog }, 'test', 'job');
   const keep = (length: number) =>

@@ -11,7 +11,7 @@ import {
 } from '#test/rig/load/client.ts';
 import { burrowId, popular } from '#test/rig/load/data.ts';
 
-const dear = [
+const costly = [
   'specimens?sort=label&limit=100&page=2999',
   'specimens?sort=label&limit=100&page=2399&grade=fine',
   'specimens?sort=label&limit=100&page=2999&createdSince=1971-01-01T00:00:00Z',
@@ -21,8 +21,8 @@ const dear = [
 ];
 
 const lists: Kind = {
-  name: '4 dear lists',
-  attack: (target, signal) => flood(target, signal, 10, n => ({ path: `/api/${dear[n % dear.length]}` })),
+  name: '4 costly lists',
+  attack: (target, signal) => flood(target, signal, 10, n => ({ path: `/api/${costly[n % costly.length]}` })),
 };
 
 /** Returns the files that the pages of the service refer to. */

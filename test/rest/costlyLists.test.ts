@@ -16,15 +16,15 @@ import { until } from '#test/rig/process.ts';
 import { specimenTable as table } from '#test/world/specimens.ts';
 
 const database = await openTestDatabase(t);
-/** The statements of reads. `gate` is awaited before each one on the connection of dear lists. */
-const sent: { on: 'reads' | 'dear'; text: string; rows: unknown[][] }[] = [];
+/** The statements of reads. `gate` is awaited before each one on the connection of costly lists. */
+const sent: { on: 'reads' | 'costly'; text: string; rows: unknown[][] }[] = [];
 let gate = async () => {};
-const watch = (on: 'reads' | 'dear'): Connection => ({
+const watch = (on: 'reads' | 'costly'): Connection => ({
   ...database[on],
   rows: async (text, params) => {
     const statement = { on, text, rows: [] as unknown[][] };
     sent.push(statement);
-    if (on === 'dear') await gate();
+    if (on === 'costly') await gate();
     statement.rows = await database[on].rows(text, params);
     return statement.rows;
   },
@@ -34,7 +34,7 @@ const countedBy = ({ text, rows }: (typeof sent)[number]) =>
   text.includes('count(*)')
     ? rows.slice(text.includes('$parent') ? 0 : -1).reduce((sum, row) => sum + Number(row.at(-1)), 0)
     : 0;
-const watched = { ...database, reads: watch('reads'), dear: watch('dear') };
+const watched = { ...database, reads: watch('reads'), costly: watch('costly') };
 const limited = (t: Test, RATE_LIMIT_MAX = 1_000_000) =>
   build(t, { database: watched, settings: { RATE_LIMIT_MAX, RATE_LIMIT_WINDOW: 3600 } });
 
@@ -107,7 +107,7 @@ t.test('a list costs a point for each 10,000 rows that it counts or passes, at m
     t.notOk(body.errors, asked);
     const after = Number(headers['ratelimit-remaining']);
     t.equal(before - after - 1, points, asked);
-    t.equal(sent.at(-1)?.on, points > 10 ? 'dear' : 'reads', `${asked} is read where its price says`);
+    t.equal(sent.at(-1)?.on, points > 10 ? 'costly' : 'reads', `${asked} is read where its price says`);
     before = after;
     if (method === 'GET') t.same(body, await naivePage(asked), asked);
   }
@@ -156,7 +156,7 @@ t.test(
       t.equal(reply.headers['ratelimit-remaining'], '0', asked);
       t.ok(Math.max(...sent.map(countedBy)) <= 40_000, `${asked} ${JSON.stringify(sent)}`);
       t.notOk(
-        sent.some(({ on, rows }) => on === 'dear' || rows.length > 2),
+        sent.some(({ on, rows }) => on === 'costly' || rows.length > 2),
         `${asked}: no page is read`,
       );
     }
@@ -175,7 +175,7 @@ t.test('what comes at once is counted only as far as what the others left reache
   t.ok(sum <= 800_000, `${sum} rows`);
 });
 
-t.test('dear lists are read one at a time for an account, and others do not wait for them', async t => {
+t.test('costly lists are read one at a time for an account, and others do not wait for them', async t => {
   const { app } = await limited(t);
   const held = Promise.withResolvers<void>();
   gate = () => held.promise;
@@ -186,14 +186,14 @@ t.test('dear lists are read one at a time for an account, and others do not wait
   const get = (remoteAddress: string, asked: string) =>
     app.inject({ url: `/api/specimens?${asked}`, remoteAddress });
   sent.length = 0;
-  const begun = () => sent.filter(({ on }) => on === 'dear').length;
-  const dear = [since, `burrow=${many}`, 'sort=label&limit=100&page=1101'];
-  const own = dear.map(asked => get('192.0.2.1', asked));
+  const begun = () => sent.filter(({ on }) => on === 'costly').length;
+  const costly = [since, `burrow=${many}`, 'sort=label&limit=100&page=1101'];
+  const own = costly.map(asked => get('192.0.2.1', asked));
   await until('one has begun', () => begun() === 1, 10);
   const other = get('192.0.2.2', since);
   await until('that of another account has begun, too', () => begun() === 2, 10);
   for (const address of ['192.0.2.1', '192.0.2.2'])
-    t.equal((await get(address, `burrow=${few}`)).statusCode, 200, 'what is not dear goes on');
+    t.equal((await get(address, `burrow=${few}`)).statusCode, 200, 'what is not costly goes on');
   t.equal(begun(), 2);
   held.resolve();
   for (const reply of await Promise.all([...own, other])) t.equal(reply.statusCode, 200);
@@ -221,7 +221,7 @@ t.test(
       charge: async () => {},
       left: async () => 1000,
       reserve: async points => points,
-      onDear: work => work(watched.reads),
+      onCostly: work => work(watched.reads),
     });
     const own = { ...inside(database), db: watched.reads, actor, budget };
     for (const [asked, index] of [
