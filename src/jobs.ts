@@ -3,8 +3,8 @@ import type { Settings } from '#schemas/settings.ts';
 import { type Context, systemContext } from './access/context.ts';
 import { OperatorError } from './core/errors.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
+import { repeat } from './database/repeat.ts';
 import { startFolding } from './database/totals.ts';
-import { watchService } from './database/watch.ts';
 import { trimAudit } from './records/audit.ts';
 import { keptDays, trimKeys } from './records/idempotency.ts';
 import { refuseSameNames } from './records/names.ts';
@@ -65,10 +65,10 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
   const closing = new AbortController();
   const contextFor = (name: string) =>
     systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');
-  function repeat({ name, every, run }: Job) {
+  function start({ name, every, run }: Job) {
     const context = contextFor(name);
-    const repeated = watchService({
-      check: async () => {
+    const repeated = repeat({
+      work: async () => {
         await run(context, settings, closing.signal);
         return every * second;
       },
@@ -79,10 +79,10 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
       away: `The job "${name}" fails.`,
       back: `The job "${name}" is done again.`,
     });
-    database.ready.then(repeated.checkNow, () => {});
+    database.ready.then(repeated.workNow, () => {});
     return repeated;
   }
-  const running = [startWorker(dependencies, given.handlers, contextFor('jobs')), ...jobs.map(repeat)];
+  const running = [startWorker(dependencies, given.handlers, contextFor('jobs')), ...jobs.map(start)];
   const stopFolding = startFolding(database, log);
   return {
     async close() {

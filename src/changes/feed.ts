@@ -3,7 +3,7 @@ import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
 import { explain } from '#src/database/databaseErrors.ts';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Followed } from './followed.ts';
 import { type ChangePage, maxEntryLag, readPage } from './pages.ts';
@@ -54,8 +54,8 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
   }
 
   function start(): void {
-    const watch = watchService({
-      check: look,
+    const watch = repeat({
+      work: look,
       every: lookEvery,
       cannotTell: () => !database.available(),
       log,

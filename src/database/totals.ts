@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import type { Database } from './database.ts';
 import { isLockedOut, isOutage } from './databaseErrors.ts';
 import { watchIn } from './metrics.ts';
-import { watchService } from './watch.ts';
+import { repeat } from './repeat.ts';
 import { inLongTransaction } from './write.ts';
 
 /**
@@ -35,8 +35,8 @@ const [pause, shortPause, many] = [1000, 100, 500];
  */
 export function startFolding({ writes, kind, available }: Database, log: Log): () => void {
   const fold = (db: Connection) => db.rows('select list_fold($1)', [portions[kind]]);
-  const folding = watchService({
-    check: async () => {
+  const folding = repeat({
+    work: async () => {
       const [[moved] = []] = await inLongTransaction(writes, fold);
       return Number(moved) >= many ? shortPause : pause;
     },

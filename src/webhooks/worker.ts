@@ -1,7 +1,7 @@
 import type { Settings } from '#schemas/settings.ts';
 import type { Context } from '#src/access/context.ts';
 import type { Database } from '#src/database/database.ts';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 import type { Calls } from './calls.ts';
@@ -67,25 +67,25 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
   }
 
   /** Looks again and again: after the pause that the last look returns, or else at the next call or after a second. */
-  const repeat = (look: () => Promise<number | undefined>) =>
-    watchService({
-      check: look,
+  const repeatLook = (look: () => Promise<number | undefined>) =>
+    repeat({
+      work: look,
       every: lookEvery,
       cannotTell: () => !database.available(),
       log,
       away: 'The queue cannot be worked on.',
       back: 'The queue is worked on again.',
     });
-  const alone = repeat(async () => {
+  const alone = repeatLook(async () => {
     const died = new Error('The process ended, or lost its database.');
     return (await endAttempt(died)) ? 0 : work(true);
   });
-  const together = repeat(async () => {
+  const together = repeatLook(async () => {
     const pause = await work(false);
-    if (pause === 0) alone.checkNow();
+    if (pause === 0) alone.workNow();
     return pause;
   });
-  calls.onCall(together.checkNow);
+  calls.onCall(together.workNow);
   return {
     close: () => Promise.all([together, alone].map(loop => loop.close())),
   };

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { nobody } from '#src/core/actor.ts';
 import { domain } from '#src/domain/index.ts';
@@ -7,6 +7,15 @@ import { PagedList } from '#src/records/lists/pagedList.ts';
 
 /** Functions without a check: their callers have checked, or the signature of an event authorizes it. */
 const helpers = ['recordWrites', 'receiveEvent'];
+
+const files = globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts');
+
+// The next test knows a service function by this name.
+t.test('a context is called `context`, or `inside` where the caller has checked', async t => {
+  for (const file of files)
+    for (const [, name] of readFileSync(file, 'utf8').matchAll(/\(\s*(\w+): Context\b/g))
+      t.ok(name === 'context' || name === 'inside', `${name} in ${file}`);
+});
 
 t.test('every service function checks the scope before it does anything', async t => {
   const context = {
@@ -17,7 +26,7 @@ t.test('every service function checks the scope before it does anything', async 
     origin: null,
   };
   const parts: [string, object][] = [['a list', user.list]];
-  for (const file of globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts')) {
+  for (const file of files) {
     const module = await import(`../../${file}`);
     // An exported object, such as a kind of record, has functions of its own.
     const objects = Object.values(module).filter(value => typeof value === 'object' && value !== null);

@@ -5,7 +5,7 @@ import { AppError, invalidToken, OperatorError, unavailable } from '#src/core/er
 import { setBounded } from '#src/core/kept.ts';
 import type { Database } from '#src/database/database.ts';
 import { operatorReason } from '#src/database/databaseErrors.ts';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { hashToken } from './apiKeyToken.ts';
 import { readPerson } from './persons.ts';
@@ -49,8 +49,8 @@ export function openTokenVerifier(
   /** Callers by the hash of their token, which may be long. All times are on the monotonic clock. */
   const verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
   let keysReadAt = 0;
-  const reading = watchService({
-    check: readKeys,
+  const reading = repeat({
+    work: readKeys,
     every: keyRefreshInterval,
     log,
     level: 'warn',

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { serviceName } from '#schemas/name.ts';
 import { connectRedis } from '#src/database/redisClient.ts';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { openMemoryStore, type RateLimitStore, type Usage } from './rateLimitStore.ts';
 
@@ -29,9 +29,9 @@ export function openRedisRateLimitStore(url: string, window: number, log: Log): 
   /** Counts in Redis; false when Redis does not count. */
   const count = (name: string, cost: number): Promise<Usage | false> =>
     redis.count(name, cost, window).then(([used, endsIn]) => ({ used, endsIn }), report);
-  const watch = watchService({
+  const watch = repeat({
     // The check writes, because a read-only replica or a full Redis accepts connections and refuses every write.
-    check: async () => void (await count('probe', 0)),
+    work: async () => void (await count('probe', 0)),
     every: 250,
     // Requests notice the failures of Redis while it is there.
     cannotTell: (): boolean => !watch.isAway(),

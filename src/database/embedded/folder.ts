@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
 import { OperatorError } from '#src/core/errors.ts';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { openClient } from './client.ts';
 
@@ -78,5 +78,5 @@ export async function watchDisk(folder: string, log: Log) {
   await check();
   const away = `The disk of ${folder} is full or cannot be read: requests are refused until there is space.`;
   const back = `The disk of ${folder} has space again.`;
-  return watchService({ check, every: 1000, log, away, back });
+  return repeat({ work: check, every: 1000, log, away, back });
 }

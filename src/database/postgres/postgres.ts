@@ -3,7 +3,7 @@ import type { Connection } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
 import { databaseFailure, isDenied, isOutage } from '#src/database/databaseErrors.ts';
 import { migrate } from '#src/database/migrations/migrations.ts';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import { connectProbe, connectTo, pooledConnection, refuseHiddenPooler, type Server } from './client.ts';
 import type { Pool } from './pool.ts';
@@ -32,8 +32,8 @@ export function openPostgres(server: Server, log: Log): Database {
   // Each check listens again, because its connection may be a new one. A pooler cannot pass messages on.
   const question = server.pooled ? 'select 1' : `listen "${serviceName}"`;
   const migrations = prepareMigrations(writes, server, log);
-  const watch = watchService({
-    check: async () => {
+  const watch = repeat({
+    work: async () => {
       await probe.ask(question, answerTimeout).catch(error => {
         if (migrations.failFor(error)) void watch.close();
         throw error;
@@ -119,8 +119,8 @@ const noSession = /^(CONNECTION_WAIT_TIMEOUT$|28|3D|53)/;
 function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
   /** Refusals in a row. If one were enough, a server that is busy for a moment would leave the load balancer. */
   let refusals = 0;
-  return watchService({
-    check: async () => {
+  return repeat({
+    work: async () => {
       const answers = pools.map(({ sql }) => sql.unsafe('select 1'));
       const error: unknown = await Promise.all(answers).catch(error => error);
       const isRefused = noSession.test(databaseFailure(error)?.code ?? '');

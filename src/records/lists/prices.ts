@@ -20,11 +20,11 @@ export const readPassing = <T>(
  * has points for.
  */
 export async function readCounting<T>(
-  caller: Context,
+  inside: Context,
   read: (db: Connection, most: number) => Promise<T>,
   countedIn: (result: T) => number,
 ): Promise<T> {
-  const { db, budget } = caller;
+  const { db, budget } = inside;
   if (!budget) return read(db, Number.MAX_SAFE_INTEGER);
   const { payer } = budget;
   const readFor = async (points: number, db: Connection) => {
@@ -41,7 +41,7 @@ export async function readCounting<T>(
   if (!found && reserved < costly) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
   if (found) return found.result;
-  return readPassing(caller, Number.POSITIVE_INFINITY, async db => {
+  return readPassing(inside, Number.POSITIVE_INFINITY, async db => {
     // Reserves nothing, so that other requests go on: one costly read of an account at a time uses what is left.
     for (;;) {
       const left = await payer.left();

@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import { reasonForLog } from './databaseErrors.ts';
 
 /** All times are in milliseconds. */
-interface Watched {
-  /** Fails while the service is away. May return the pause until the next check, which `checkNow` does not shorten. */
-  check: () => Promise<number | undefined> | Promise<void>;
-  /** The pause between two checks. `checkNow` ends it. */
+interface Repeated {
+  /** Fails while a service is away. May return the pause until the next call, which `workNow` does not shorten. */
+  work: () => Promise<number | undefined> | Promise<void>;
+  /** The pause between two calls. `workNow` ends it. */
   every: number;
-  /** Whether a check, or the error of a check that failed, would say nothing about the service. */
+  /** Whether a call, or the error of a call that failed, would say nothing about the service. */
   cannotTell?: (error?: unknown) => boolean;
   onAway?: () => void;
   log: Logger;
@@ -18,9 +18,12 @@ interface Watched {
   back: string;
 }
 
-/** Checks again and again whether a service is there, never twice at once. The process lives until this is closed. */
-export function watchService(watched: Watched) {
-  const { check, every, cannotTell = () => false, onAway, log, level = 'error' } = watched;
+/**
+ * Does some work again and again, never twice at once, and logs when it begins to fail and when it works again. The
+ * process lives until this is closed.
+ */
+export function repeat(repeated: Repeated) {
+  const { work, every, cannotTell = () => false, onAway, log, level = 'error' } = repeated;
   let isAway = false;
   let hasFailed = false;
   const closing = new AbortController();
@@ -30,23 +33,23 @@ export function watchService(watched: Watched) {
     hasFailed = true;
     if (isAway || closing.signal.aborted) return;
     isAway = true;
-    log[level](reasonForLog(error), watched.away);
+    log[level](reasonForLog(error), repeated.away);
     onAway?.();
   }
   function succeeded(): void {
     // A service that is nearly full accepts some writes between others that it refuses.
     if (!isAway || hasFailed) return;
     isAway = false;
-    log.info(watched.back);
+    log.info(repeated.back);
   }
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      // The call is renewed before the check, so that a `checkNow` during the check ends the pause after it.
+      // The call is renewed before the work, so that a `workNow` during the work ends the pause after it.
       call = new AbortController();
       let pause: number | undefined;
       try {
         if (!cannotTell()) {
-          pause = (await check()) ?? undefined;
+          pause = (await work()) ?? undefined;
           succeeded();
         }
       } catch (error) {
@@ -56,17 +59,17 @@ export function watchService(watched: Watched) {
       await (pause === undefined ? pauseFor(every, call.signal) : pauseFor(pause, closing.signal));
     }
   }
-  // Starts after the watch is returned, because a check may use the watch.
+  // Starts after the loop is returned, because the work may use it.
   const running = Promise.resolve().then(run);
 
   return {
     isAway: () => isAway,
-    /** Reports a failure noticed elsewhere. The service is back after a check with none since the last check. */
+    /** Reports a failure noticed elsewhere. The service is back after a call with none since the last call. */
     failed,
-    /** Ends the pause, but not one that the check returned. */
+    /** Ends the pause, but not one that the work returned. */
     // The reason avoids the error with a stack that `abort` would make for each call.
-    checkNow: () => call.abort('now'),
-    /** Ends any pause; settles when the running check has ended. */
+    workNow: () => call.abort('now'),
+    /** Ends any pause; settles when the running work has ended. */
     close: (): Promise<void> => {
       closing.abort();
       call.abort();

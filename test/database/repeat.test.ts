@@ -2,9 +2,9 @@ import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { watchService } from '#src/database/watch.ts';
+import { repeat } from '#src/database/repeat.ts';
 
-type Options = Partial<Parameters<typeof watchService>[0]>;
+type Options = Partial<Parameters<typeof repeat>[0]>;
 type Check = PromiseWithResolvers<number | undefined>;
 const hour = 3_600_000;
 
@@ -21,7 +21,7 @@ function watch(t: Test, options: Options = {}) {
     events.emit('check', running);
     return running.promise;
   };
-  const watcher = watchService({ check, every: 1, log, away: 'Away.', back: 'Back.', ...options });
+  const watcher = repeat({ work: check, every: 1, log, away: 'Away.', back: 'Back.', ...options });
   t.teardown(() => void watcher.close());
   const next = async (): Promise<Check> => (await begun.next()).value?.[0];
   return { ...watcher, next, lines, checks: () => checks };
@@ -77,21 +77,21 @@ t.test(
 );
 
 t.test('a call ends the pause, also one that comes during the check', async t => {
-  const { next, checkNow } = watch(t, { every: hour });
+  const { next, workNow } = watch(t, { every: hour });
   const first = await next();
-  checkNow();
+  workNow();
   first.resolve(undefined);
   (await next()).resolve(undefined);
   await sleep(5);
-  checkNow();
+  workNow();
   await next();
 });
 
 t.test('a call ends no pause that the check returned', async t => {
-  const { next, checkNow, checks } = watch(t);
+  const { next, workNow, checks } = watch(t);
   (await next()).resolve(hour);
   await sleep(5);
-  checkNow();
+  workNow();
   await sleep(20);
   t.equal(checks(), 1);
 });
