@@ -70,7 +70,7 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
     const isAllowed = cascade || relation.cascade === 'always';
     const ids = isAllowed ? await lockIds(inside, child, ofParents) : [];
     if (!isAllowed || ids.length > maxCascade) {
-      const total = await countMatching(inside, child, ofParents);
+      const total = await tally(inside, child, ofParents);
       const details = seesOnlyOwn(inside, child) ? {} : { [child.plural]: total };
       if (isAllowed) throw conflicts.tooMany({ ...details, maximum: maxCascade });
       if (total > 0) throw conflicts.hasChildren(details);
@@ -83,11 +83,7 @@ async function findChildren(deletion: Deletion, resource: Removable, parents: st
   }
 }
 
-async function countMatching(
-  { db }: Context,
-  { table }: AnyResource,
-  matching: SQL | undefined,
-): Promise<number> {
+async function tally({ db }: Context, { table }: AnyResource, matching: SQL | undefined): Promise<number> {
   const [row] = await orm(db).select({ total: count() }).from<PgTable>(table).where(matching);
   return row?.total ?? 0;
 }

@@ -132,23 +132,19 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
   const name = title.replace(/^./, first => first.toLowerCase());
   const [noun, nouns] = [toWords(name), toWords(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
-  const columnOfMember = (member: string) => columns[member] ?? columns[`${member}Id`];
+  const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];
   const isEmail = (member: string) => contract.record.properties[member]?.format === 'email';
   const filterBy = (member: string) =>
     isEmail(member)
-      ? {
-          indexed: folded(columnOfMember(member)),
-          of: (value: SQLWrapper) => folded(sql`${value} collate "C"`),
-        }
-      : columnOfMember(member);
-  const sortBy = (member: string) =>
-    isEmail(member) ? folded(columnOfMember(member)) : columnOfMember(member);
+      ? { indexed: folded(columnOf(member)), of: (value: SQLWrapper) => folded(sql`${value} collate "C"`) }
+      : columnOf(member);
+  const sortBy = (member: string) => (isEmail(member) ? folded(columnOf(member)) : columnOf(member));
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     scope: 'read or own',
     table,
     counted,
     filters: {
-      ...(readBy === 'owner' && { [ownFilter]: columnOfMember(owner ?? '') }),
+      ...(readBy === 'owner' && { [ownFilter]: columnOf(owner ?? '') }),
       ...Object.fromEntries(contract.filters.map(filter => [filter, filterBy(filter)])),
       ...filters,
     },

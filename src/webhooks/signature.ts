@@ -28,12 +28,10 @@ const timed = (time: string, signature: string, separator: string, mark: string)
     const value = headers[header];
     if (typeof value !== 'string') return 'no_header';
     const parts = value.split(separator).map(part => part.trim().split('='));
-    const valuesNamed = (name: string) => parts.filter(([key]) => key === name).map(([, text = '']) => text);
-    const [seconds = '', ...more] = valuesNamed(time);
+    const values = (name: string) => parts.filter(([key]) => key === name).map(([, text = '']) => text);
+    const [seconds = '', ...more] = values(time);
     if (!isTime.test(seconds) || more.length > 0) return 'malformed_header';
-    const signatures = valuesNamed(signature).map(hex =>
-      Buffer.from(isDigest.hex.test(hex) ? hex : '', 'hex'),
-    );
+    const signatures = values(signature).map(hex => Buffer.from(isDigest.hex.test(hex) ? hex : '', 'hex'));
     if (signatures.length === 0) return 'unknown_scheme';
     return { signatures, prefix: seconds + mark, time: Number(seconds) };
   },

@@ -102,11 +102,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   }
 
   /** The result of a query or a mutation. A mutation without an `Idempotency-Key` writes before it takes a place. */
-  async function singleResult(
-    request: FastifyRequest,
-    admitted: Admitted,
-    reply: FastifyReply,
-  ): Promise<Ran> {
+  async function execute(request: FastifyRequest, admitted: Admitted, reply: FastifyReply): Promise<Ran> {
     const { operation, variables, kind, estimate } = admitted;
     const budget = new Budget(payerOf(request), estimate.price);
     const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
@@ -129,7 +125,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
     return admitted.kind === OperationTypeNode.SUBSCRIPTION
       ? sendResults(reply, follower => subscriptionResults(request, admitted, follower, toSent))
-      : sendResult(reply, await singleResult(request, admitted, reply));
+      : sendResult(reply, await execute(request, admitted, reply));
   }
   return { schema, admit, subscriptionResults, answer, fromQuery, sendFailure };
 }

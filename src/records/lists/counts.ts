@@ -2,12 +2,12 @@ import { Column, getTableName, is, type PgColumn, type SQL, sql } from '#drizzle
 import type { ListRules } from './rules.ts';
 import {
   indexedPart,
+  inRange,
   joinComma,
   matching,
   numberIn,
   parent,
   parents,
-  rangeCondition,
   type Selection,
 } from './selection.ts';
 
@@ -45,13 +45,7 @@ export const otherFilters = ({ filters }: ListRules, { used, rarest }: Selection
 export function rowsToCount(rules: ListRules, selection: Selection): SQL {
   const others = otherFilters(rules, selection);
   const used = selection.used.filter(name => !others.includes(name));
-  const range = rangeCondition(rules, {
-    ...selection,
-    used,
-    sort: 'createdAt',
-    descending: false,
-    from: 'number',
-  });
+  const range = inRange(rules, { ...selection, used, sort: 'createdAt', descending: false, from: 'number' });
   const { table, filters } = rules;
   const rarest = filters[selection.rarest ?? ''];
   return sql`from ${table} where ${range} ${rarest && sql`order by ${indexedPart(rarest)}, ${table.id}`}`;

@@ -82,7 +82,7 @@ export const indexedFilter = (rules: ListRules, reading: PageReading) =>
  * `column = $1 order by id`, the plan that PostgreSQL keeps for all values reads the primary key and drops what does
  * not match: 150 ms for an action that 3 of 600,000 entries have.
  */
-export function rangeCondition(rules: ListRules, reading: PageReading): SQL | undefined {
+export function inRange(rules: ListRules, reading: PageReading): SQL | undefined {
   const { descending, from, used } = reading;
   const { id } = rules.table;
   const prefix = indexedFilter(rules, reading);

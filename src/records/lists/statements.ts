@@ -15,6 +15,7 @@ import { bookkeeping, type Compared, type ListRules } from './rules.ts';
 import {
   indexedFilter,
   indexedPart,
+  inRange,
   isById,
   joinComma,
   matching,
@@ -22,7 +23,6 @@ import {
   type PageReading,
   parents,
   positionColumns,
-  rangeCondition,
   sortedBy,
 } from './selection.ts';
 
@@ -95,7 +95,7 @@ function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPa
   const isSorted = reading.isFew && isChosen && keptList(rules, reading) === undefined;
   const rows = sql`(select * ${rowsToCount(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
   return sql`select ${joinComma(rowColumns(rules, reading))} from ${isSorted ? rows : table}
-    where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : rangeCondition(rules, reading))}
+    where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : inRange(rules, reading))}
     order by ${joinComma([...order, table.id].map(part => sql`${part} ${direction}`))}
     limit ${number('limit')} ${offset}`;
 }
