@@ -1,0 +1,34 @@
+import t from 'tap';
+import { OperatorError } from '#src/core/errors.ts';
+import { chooseTests } from '#test/rig/runner/files.ts';
+
+const chosen = (...given: Parameters<typeof chooseTests>) =>
+  Object.fromEntries(
+    chooseTests(...given).map(({ suite, tests }) => [suite, tests.map(({ path }) => path).sort()]),
+  );
+
+t.test('npm test takes a folder, a file, or a part of its name, and runs them where they belong', async t => {
+  const folder = chosen([], ['test/changes/']);
+  t.ok(folder.embedded?.includes('test/changes/order.test.ts'));
+  t.same(folder.postgres, folder.embedded);
+  t.same(folder.e2e, []);
+  const file = 'test/e2e/process/dev.test.ts';
+  t.same(chosen([], [file]), { embedded: [], postgres: [], e2e: [file] });
+  t.same(chosen([], ['process/dev']), { embedded: [], postgres: [], e2e: [file] });
+});
+
+t.test('a suite that is named runs what belongs to it, and any file that is named whole', async t => {
+  t.same(chosen(['postgres'], ['layers']), { postgres: [] });
+  const file = 'test/core/layers.test.ts';
+  t.same(chosen(['postgres'], [file]), { postgres: [file] });
+  const { nightly = [] } = chosen(['nightly'], []);
+  t.ok(nightly.length > 0 && nightly.every(path => path.startsWith('test/nightly/')));
+});
+
+t.test('a name of no test stops the run', async t => {
+  for (const name of ['postgress', 'test/none/'])
+    t.throws(
+      () => chooseTests([], [name]),
+      new OperatorError(`No test has '${name}' in its path, and no suite is named so. See --help.`),
+    );
+});
