@@ -15,7 +15,7 @@ grant usage on schema public to triport_service;
 grant select, insert, update, delete on all tables in schema public to triport_service;
 grant usage on all sequences in schema public to triport_service;
 grant execute on all functions in schema public to triport_service;
--- Drizzle keeps in this schema which migrations have run. The first migration creates it.
+-- Drizzle records in this schema which migrations have run. The first migration creates it.
 select 'grant usage on schema drizzle to triport_service; grant select on all tables in schema drizzle to triport_service'
   where to_regnamespace('drizzle') is not null \gexec
 

@@ -5,9 +5,9 @@
 -- them wait.
 -- What Citus asks of the rest of the service is in docs/decisions/05-database.md.
 
--- Citus commits in two phases if a transaction wrote to spread tables on two nodes. The queue and the audit log are plain tables
--- of the coordinator, which do not count: a crash between its commit and that of a node would keep an event and lose its place
--- in the queue. A write to `commits` counts, even one that deletes no row.
+-- Citus commits in two phases if a transaction wrote to spread tables on two nodes. It does not count the queue and
+-- the audit log, plain tables of the coordinator: a crash between its commit and that of a node would keep an event and
+-- lose its place in the queue. A write to `commits` counts, even one that deletes no row.
 -- A restored backup has this table already.
 create table if not exists "commits" ("id" integer primary key);
 create or replace function "commit_on_all_nodes"() returns trigger language plpgsql as $$

@@ -72,7 +72,7 @@ async function openApi(): Promise<string> {
   return yaml;
 }
 
-/** Two resources may bring the same name. That is no bug, so it is reported without a stack. */
+/** Two resources may use one name. That is not a bug, so it is reported without a stack. */
 function graphqlSchema(): string {
   try {
     return schemaText(domain.fields);

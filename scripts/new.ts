@@ -83,7 +83,7 @@ async function writeAll(plan: Plan, files: Record<string, string>): Promise<stri
   await run('biome', 'lint', ...biome, '--unsafe', '--only=noUnusedImports', ...Object.keys(files));
   await run('biome', 'check', ...biome, ...Object.keys(written));
   await run('drizzle-kit', 'generate', '--name', plan.table);
-  // Takes the newest, because an older one may have a name that ends the same.
+  // Takes the newest, because the name of an older one may end the same way.
   const migration = globSync(`drizzle/migrations/*_${plan.table}.sql`).toSorted().at(-1);
   const sql = migration ? readFileSync(migration, 'utf8') : '';
   // If two tables have the same name, drizzle-kit sees only one.

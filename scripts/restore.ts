@@ -51,7 +51,7 @@ async function refuseUnlessFrom(kind: 'PostgreSQL' | 'embedded', file: string): 
   );
 }
 
-/** Decompresses it first: PGlite leaves a rejection unhandled if a backup was cut off, which ends the process. */
+/** Decompresses the file first: if it is cut off, PGlite leaves a rejection unhandled, which ends the process. */
 function readSnapshot(file: string): Blob {
   const bytes = readFileSync(file);
   try {

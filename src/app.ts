@@ -78,7 +78,7 @@ export async function buildApp(dependencies: AppDependencies) {
 
   // Sets what every hook reads. Hooks run in this order, and each plugin names those that must stand before it.
   await app.register(routing);
-  // Cuts a connection that sends too many requests ahead, before they cost more.
+  // Cuts a connection that pipelines too many requests, before they cost more.
   await app.register(connections);
   // The span of a request covers all that follows.
   if (isTracing()) await app.register(tracing);
@@ -118,7 +118,7 @@ export async function buildApp(dependencies: AppDependencies) {
   // The pages and routes of the application.
   for (const { page } of domain.pages) await app.register(page, { settings });
   for (const routes of domain.routes) await app.register(routes, { prefix: '/api', settings });
-  // The routes of the service follow: no resource may have the path of one. `refuseOtherMethods` adds hidden routes.
+  // The service's routes follow: no resource may have the path of one. Those of `refuseOtherMethods` do not count.
   app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
   await app.register(changeRoutes, { prefix: '/api', feed, change, example: example.name });
   await app.register(accessRoutes, { prefix: '/api', names: records.map(({ name }) => name) });
@@ -154,7 +154,7 @@ function chooseRequestId({ headers }: IncomingMessage): string {
 
 const nodeOptions: ServerOptions = {
   shouldUpgradeCallback: becomesWebSocket,
-  // Cuts a client that sends slowly or nothing. With fewer checks than one a second, its socket may live half a minute.
+  // Cuts a client that sends slowly or not at all. Without a check each second, its socket may live half a minute.
   requestTimeout: arrivalTimeout,
   headersTimeout: arrivalTimeout,
   connectionsCheckingInterval: 1000,
@@ -179,12 +179,12 @@ function makeServer(settings: Settings, log: Log) {
     forceCloseConnections: 'idle',
     serverFactory: handler =>
       createServer(nodeOptions, (request, response) => {
-        // Node still handles what it has read of a connection that was cut, which may be thousands of requests.
+        // Node still handles what it read from a connection that was cut, which may be thousands of requests.
         if (request.socket.destroyed) request.destroy();
         else handler(request, response);
       }).setTimeout(socketTimeout(settings)),
   });
-  // A route keeps the error handler that it finds. If a plugin came first, the CORS preflight would answer 500.
+  // A route keeps the error handler set before it. If a plugin came first, the CORS preflight would answer 500.
   server.setErrorHandler(sendError);
   // Reads the address of the peer, which Node then keeps: once a client has reset the connection it is unknown.
   server.server.on('connection', socket => void socket.remoteAddress);

@@ -21,7 +21,7 @@ export interface Io {
   out(line: string): void;
   /** Prints a line on standard error. */
   err(line: string): void;
-  /** Says on a terminal how far the work is, in a line that the next call replaces; an empty text clears it. */
+  /** Shows progress on a terminal, in a line that the next call replaces; an empty text clears it. */
   progress(text: string): void;
 }
 

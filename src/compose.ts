@@ -28,7 +28,7 @@ export const offer = (
   fields: [...resourceFields(operations), ...fields],
 });
 
-/** Everything that one application adds to the service: the rest of `src` and `plugins` is given it. */
+/** Everything that one application adds to the service, passed to the rest of `src` and `plugins`. */
 interface Domain {
   /** Their order is that of the document, the GraphQL schema and the first page. */
   resources: Offered[];
@@ -43,7 +43,7 @@ interface Domain {
 export function compose({ resources, ...others }: Domain) {
   const records = resources.map(({ resource }) => resource);
   relate(records);
-  // Webhooks write subscriptions, so they have no operations.
+  // Webhooks write subscriptions: these have no operations.
   const subscriptions = { resource: subscription, routes: [subscriptionRoutes], fields: subscriptionFields };
   const all = [...resources, subscriptions];
   const followed = all.map(({ resource }) => resource);

@@ -34,7 +34,7 @@ async function main() {
   surviveForgottenErrors(log);
   const isReady = () => !ending.begun && database.available() && database.hasConnections();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
-  // Waits a second at most: a database that is away must not keep the process from answering.
+  // Waits a second at most: an unreachable database must not keep the process from answering.
   await Promise.race([database.ready, sleep(1000, undefined, { ref: false })]);
   if (!ending.begun) await listen(app, runtime);
   // Fails when the database can never be used.
@@ -81,7 +81,7 @@ async function close({ settings, log }: Runtime, app: App, jobs: Jobs | undefine
 async function letClientsLeave({ server }: App): Promise<void> {
   const connections = promisify(server.getConnections.bind(server));
   for (let looks = 0; looks < 50 && (await connections()) > 0; looks++) await sleep(20);
-  // A busy process reads what has arrived after its timers and before the next turn: until then, a connection with an
+  // After its timers and before the next turn, a busy process reads what arrived: until then, a connection with an
   // unread request looks idle.
   await turn();
   setInterval(() => setImmediate(() => server.closeIdleConnections()), 100);

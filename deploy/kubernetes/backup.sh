@@ -21,7 +21,7 @@ if [ -n "${RESTORE:-}" ]; then
 fi
 
 name=triport-$(date -u +%Y-%m-%dT%H-%M-%SZ).dump
-# The file has a name of its own, because a backup by hand may run beside the one of the night.
+# The file has a name of its own, because a backup by hand may run beside the nightly one.
 unfinished=$(mktemp unfinished.XXXXXX)
 trap 'rm -f "$unfinished"' EXIT
 pg_dump --dbname="$url" --format=custom --file="$unfinished"

@@ -23,7 +23,7 @@ import type { ExampleRequest } from './exampleRequest.ts';
 import { always, headers, limitHeaders, referToHeaders } from './headers.ts';
 
 // Each status, and each code of a 409, has a schema of its own. With only the schema of `Error`, a client that is
-// generated from the document could not know which codes an operation answers, and what comes with them.
+// generated from the document could not know which codes an operation returns, or what comes with them.
 
 const text = Type.String();
 const words = (values: readonly string[]) => Type.Unsafe({ type: 'string', enum: values });
@@ -121,7 +121,7 @@ export const errorSchemas = (conflicts: readonly Conflict[]) =>
 
 const referToError = (code: string) => reference(`${errorSchemaName(code)}Error`);
 
-/** The response with a shared error; one of an operation has an example of its own. */
+/** The response with a shared error; an operation may have its own example. */
 function errorResponse({ summary }: Refusal, error: AppError) {
   const content = { 'application/json': { schema: referToError(error.code), example: errorBody(error) } };
   return { description: summary, headers: { ...always, ...errorHeaders[error.code] }, content };
@@ -146,7 +146,7 @@ export function ownErrors({ body, query }: ExampleRequest, record: string | unde
   };
 }
 
-/** Swaps the first two neighbours that differ, behind the second letter: `name` becomes `naem`. */
+/** Swaps the first two neighbours that differ, after the second letter: `name` becomes `naem`. */
 const misspelt = (name: string) => name.replace(/^(...*?)(.)(?!\2)(.)/, '$1$3$2');
 
 /** An example for each of these conflicts. */

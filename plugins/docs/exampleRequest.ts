@@ -59,7 +59,7 @@ function exampleBody({ properties = {}, required = [] }: Schema): Record<string,
   return Object.fromEntries(chosen.map(([name, schema]) => [name, schema.examples?.[0]]));
 }
 
-/** The page at `/docs` replaces this by its own address. */
+/** The page at `/docs` puts its own address here. */
 const server = 'https://api.example.com';
 
 /** Code that sends the request, for readers to copy. */

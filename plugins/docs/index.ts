@@ -17,7 +17,7 @@ declare module 'fastify' {
     documentWriter: () => Promise<Pick<FastifyInstance, 'swagger'>>;
   }
   interface FastifyContextConfig {
-    /** The codes of 409 that the document shows for this route; the services throw them. */
+    /** The 409s that the document shows for this route; the services throw them. */
     conflicts?: readonly Conflict[];
     /** Whether the route reads or writes a record that has a version. */
     versioned?: true;
@@ -91,5 +91,5 @@ async function openWriter(app: FastifyInstance, { open, ...described }: Options)
   return writer;
 }
 
-/** Leaves out the words for patterns: `patternMessage` is our keyword, which no reader of the document knows. */
+/** Leaves out `patternMessage`, a keyword of ours that no reader of the document knows. */
 const withoutOwnKeywords = (name: string, value: unknown) => (name === 'patternMessage' ? undefined : value);

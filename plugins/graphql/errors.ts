@@ -82,8 +82,8 @@ export const publicErrors = (errors: readonly GraphQLError[], request: FastifyRe
   });
 
 /**
- * The code and the details of an error. Details that only repeat the code are left out. A path in the body of REST is
- * one in the argument `input` of a field.
+ * The code and the details of an error. Details that only repeat the code are left out. A path in a REST body
+ * becomes one in the argument `input` of a field.
  */
 function extensionsOf({ code, details }: AppError, at: GraphQLError['path']) {
   const [name, body] = [renamed[code] ?? code.toUpperCase(), at ? '/input' : ''];

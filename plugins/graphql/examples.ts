@@ -4,7 +4,7 @@ import type { AnyResource, Operations } from '#src/records/resource.ts';
 
 export type Examples = ReturnType<typeof exampleOperations>;
 
-/** What the document and the browser tool show of one resource, and of what it belongs to. */
+/** What OpenAPI and the browser tool show of one resource, and of what it belongs to. */
 export function exampleOperations(all: Operations[], shown: AnyResource) {
   const [relation] = shown.parentRelations;
   const above = relation?.parent ?? shown;

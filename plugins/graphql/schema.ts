@@ -12,7 +12,7 @@ export interface OperationContext {
   /** The context in which the fields below a mutation read, once there is a place. */
   below?: (() => Promise<Context>) | undefined;
   maxList: number;
-  /** What all parents of a list share of a field, by the nodes of the field. It ends with the operation. */
+  /** What a field made for all parents in a list, by the nodes of the field. It ends with the operation. */
   perField: Map<readonly FieldNode[], Promise<unknown>>;
   /** Fails a field below the root; a query ends with the first field that its budget refuses. */
   fail: (error: unknown, info: GraphQLResolveInfo) => Promise<never>;
@@ -97,8 +97,8 @@ const checked =
   };
 
 /**
- * Counts a field below the root before it is read. It is async, so that it never throws at once: when an item of a list
- * throws, graphql-js forgets the promises of the items before it, and a forgotten promise that fails ends the process.
+ * Counts a field below the root before it is read. It is async, so that it never throws synchronously: if an item of a
+ * list does, graphql-js forgets the promises of those before it, and a forgotten promise that fails ends the process.
  */
 const counted = (resolve: Resolver): Resolver => {
   let isList: boolean | undefined;

@@ -51,7 +51,7 @@ const mostDiscarded = 1000;
  * reset. Returns undefined when there is nothing to wait for.
  */
 export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
-  // Fastify would close a connection that can be reused. A process that ends has set the header on the raw response.
+  // Fastify would close a connection that can be reused. An ending process sets the header on the raw response.
   if (reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) reply.removeHeader('connection');
   if (!isSending(raw)) return undefined;
   let chunks = 0;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** Every response has these. Without Cache-Control, caches keep one as long as they like: a 404 outlived a creation. */
+/** Every response has these. Without Cache-Control, caches may keep a 404 long after the record was created. */
 const defaultHeaders = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' };
 /** A browser that used TLS must not connect without it for a year. */
 const tlsHeaders = { 'strict-transport-security': 'max-age=31536000' };

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 
-/** A client that invents methods must not create new series. */
+/** A client that invents methods must not add metric series. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 declare module 'fastify' {

@@ -5,7 +5,7 @@ import { AppError } from '#src/core/errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every route that was registered so far. */
+    /** Every route registered so far. */
     readonly routes: readonly RouteOptions[];
   }
 }

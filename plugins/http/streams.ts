@@ -144,7 +144,7 @@ export async function sendEvents(
   }
   const writtenText = ({ value = '' }: typeof first) => (typeof value === 'string' ? value : value());
   async function next() {
-    // A client that catches up gets an event of the past only when those before it have left.
+    // While a client catches up, it gets a past event only when those before it have left.
     const { signal } = stream;
     if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
     const event = await events.next();
@@ -157,7 +157,7 @@ export async function sendEvents(
   let before = 0;
   watch = setInterval(() => {
     const unsent = body.readableLength;
-    // A client that catches up may be slow: no new events wait for it.
+    // A client may be slow to catch up: no new events wait for it.
     if (!stream.isBehind && unsent >= mostUnsent && unsent === before) raw.destroy();
     before = unsent;
   }, stalledFor);

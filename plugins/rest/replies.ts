@@ -116,7 +116,7 @@ function isMinimal(reply: FastifyReply): boolean {
 
 const returnPreference = /(?:^|,)[\t ]*return[\t ]*=[\t ]*([\w-]+)[\t ]*(?:[,;]|$)/i;
 
-/** What the client wants a write to return (RFC 7240). The first preference counts; an unknown one is none. */
+/** What the client wants a write to return (RFC 7240). The first preference counts; if unknown, none does. */
 function preferredReturn({ headers }: FastifyRequest): 'minimal' | 'representation' | undefined {
   const [, wanted] = returnPreference.exec(withoutQuotes(String(headers.prefer ?? ''))) ?? [];
   const known = wanted?.toLowerCase();

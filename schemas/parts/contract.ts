@@ -28,13 +28,13 @@ type Body<M extends TProperties> = {
   [K in keyof M]: M[K] extends { default: unknown } ? TOptional<M[K]> : M[K];
 };
 
-/** A filter has the name of its member, with or without an `Id` at its end. */
+/** A filter has the name of its member, or that name without a final `Id`. */
 type FilterName<Member extends string> = Member | (Member extends `${infer Name}Id` ? Name : never);
 
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `createdAt` and
  * by the `sorts`. Each of the `filters` has a description, such as "Only those with this name.", and compares the
- * member with its name, or with its name followed by `Id`.
+ * member of that name, or of that name followed by `Id`.
  */
 export function contractOf<
   M extends TProperties,
@@ -99,7 +99,7 @@ function inBody(member: TSchema): TSchema {
 }
 
 /**
- * The most records of one relation that are deleted with a parent. One transaction deletes so many within a fraction of
+ * The most records of one relation that are deleted with a parent. One transaction deletes that many in a fraction of
  * the request timeout.
  */
 export const maxCascade = 10_000;

@@ -28,7 +28,7 @@ const secret = Type.String({
   patternMessage: 'must be 8 or more visible ASCII characters, and no placeholder',
 });
 
-/** A provider and how it sends its events: an entry of `WEBHOOK_SECRETS`. A list instead is short for `secrets`. */
+/** A provider and how it sends its events: an entry of `WEBHOOK_SECRETS`. A bare list is short for `secrets`. */
 export const ProviderSettings = strict({
   preset: Type.Optional(
     string('The provider whose format the events have; by default the one of the same name.', 'paddle'),

@@ -56,7 +56,7 @@ export type SubscriptionItem = Static<typeof SubscriptionItem>;
 
 /** An item as it is stored. */
 export interface KnownItem extends SubscriptionItem {
-  /** When the event happened that says until when it is paid, and the one that says whether it ends then. */
+  /** When the events happened that set `currentPeriodEnd` and `cancelAtPeriodEnd`. */
   periodAt: string | null;
   cancelAt: string | null;
 }

@@ -12,7 +12,7 @@ export interface Context extends Writer {
   readonly transport: Transport;
   /** The request, if there is one. Its address and id are read only when they are needed. */
   readonly origin: { readonly ip: string; readonly id: string } | null;
-  /** What the caller may still take; work without a request has no bounds. */
+  /** What the caller may still use; work without a request has no limit. */
   readonly budget?: Budget;
 }
 

@@ -17,7 +17,7 @@ interface FeedDependencies {
   keptDays: number;
 }
 
-/** Milliseconds between two looks, and until the look for a record that did not show yet. */
+/** Milliseconds between two looks, and until a look for a record that does not show yet. */
 const [lookEvery, lookAgainAfter] = [1000, 50];
 const day = 86_400_000;
 const keptPages = 50;
@@ -99,7 +99,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     const from = newest;
     const page = await readPage(context, followed, from).catch(error => {
       if (explain(error).code !== 'gone') throw error;
-      // The database was set back. Readers get `gone` when they read next, and new readers begin where it is now.
+      // The database went back to an earlier state. Readers get `gone` next, and new readers begin where it is now.
       pages.clear();
       return readPage(context, followed);
     });
@@ -136,10 +136,10 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     if (kept) return { ...kept, isKept: true };
     // Changes after this position may have been trimmed.
     if (keptDays > 0 && from.time < now().getTime() - keptDays * day + maxEntryLag) throw positionGone();
-    // Keeps other reads free: a position from long ago, or one that a client made up, takes long to look up.
+    // Keeps other reads free: a position from long ago, or one that a client made up, is slow to look up.
     const page = await onCostly(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
     if (page.isCut) lookSoon();
-    // The position stays the same if the reader is ahead of the feed, which reads these pages, or if a record is late.
+    // The position stays the same if the feed is still reading the pages before it, or if a record is late.
     return positionKey(page.to) === key ? undefined : { ...page, isKept: false };
   }
   return { followed, join, look, position, isNewest, current, pageAfter };

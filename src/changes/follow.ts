@@ -29,7 +29,7 @@ export interface Follower {
   isBehind: boolean;
 }
 
-/** Changes, and the position after them; or only the position, when there were none for long. */
+/** Changes, and the position after them; or only the position, after a time without any. */
 export interface News {
   changes: Change[];
   position: string;
@@ -62,7 +62,7 @@ export async function* follow(
     wake();
   }, newsEvery);
   signal.addEventListener('abort', wake);
-  /** Treats a database that is away as one without news, and looks again later; throws any other error. */
+  /** Treats an unreachable database as one without news, and looks again later; throws any other error. */
   const waitUnlessFinal = (error: unknown): undefined => {
     if (explain(error).code !== 'unavailable') throw error;
     setTimeout(wake, retryAfter);
@@ -87,7 +87,7 @@ export async function* follow(
       } else {
         wasThere = true;
         await woken.promise;
-        // Renewed before the next page is read, so that a call during the read counts.
+        // Renewed before the next page is read, so a wake-up during the read counts.
         woken = Promise.withResolvers();
         position = feed.current(position);
       }

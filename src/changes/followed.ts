@@ -11,7 +11,7 @@ export interface Followed extends Ownership {
   /** Who may follow it. */
   scope: Need;
   contract: { record: TObject; query: TObject };
-  /** The members by which changes can be chosen: of parents, by relation (`author`), and those with few values. */
+  /** Members by which changes can be chosen: ids of parents, by relation (`author`), and those with few values. */
   parents: Record<string, string>;
   counted: string[];
   /** Whether a node of a distributed database may show a change later than the audit log shows its entry. */

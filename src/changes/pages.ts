@@ -34,8 +34,8 @@ export interface ChangePage {
 
 const pageSize = 100;
 /**
- * Milliseconds by which an entry may be older than a position before it: by a long transaction, or another clock. The
- * bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
+ * Milliseconds by which an entry may be older than an earlier position, due to a long transaction or another clock.
+ * The bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
  */
 export const maxEntryLag = 3_600_000;
 
@@ -85,7 +85,7 @@ const readEntries = statement(columns, (builder, columns) =>
 /**
  * Reads the first changes after a position, up to a snapshot or else up to now. A snapshot sees all that an earlier one
  * sees, so their difference is exact: a transaction that begins early and commits late is in it as soon as it has
- * committed, and delays nobody until then. Without a position, it reads no changes and returns the position of now.
+ * committed, and delays nobody until then. Without a position, it reads no changes and returns the current one.
  */
 export async function readPage(
   context: Context,
@@ -96,7 +96,7 @@ export async function readPage(
   need(context, 'read');
   const { db, now } = context;
   const { seen = null, until } = from ?? {};
-  // A position on the way to a later snapshot keeps its time: that snapshot is as old as it was then.
+  // A position on the way to a later snapshot keeps its time: that snapshot gets no newer.
   const time = until && from ? from.time : now().getTime();
   const lowest = lowestId(new Date((from?.time ?? time) - maxEntryLag));
   const next = until ?? (await nextSnapshot(db, { seen, until: upTo, lowest }));

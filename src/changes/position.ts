@@ -3,7 +3,7 @@ import { AppError, invalid, refusal } from '#src/core/errors.ts';
 
 /** How far somebody has read the changes of records. */
 export interface ChangePosition {
-  /** Milliseconds since 1970. When `seen` was up to date. */
+  /** When `seen` was up to date, in ms since 1970. */
   time: number;
   /** A snapshot of the database: what it sees was read, and what it does not see is new. */
   seen: string;

@@ -23,7 +23,7 @@ export function misspeltNames(env: Record<string, string | undefined>): string[]
   });
 }
 
-/** A warning about names in a `.env` file that are no settings: no other program reads them. */
+/** A warning about `.env` names that are not settings: no other program reads them. */
 export function warningAbout(names: string[]): string | undefined {
   const ignored = names.filter(name => !known.includes(name) && !name.startsWith('OTEL_'));
   const described = ignored.map(name => {

@@ -9,7 +9,7 @@ import { misspeltNames, warningAbout } from './settingNames.ts';
 const check = compileCheck(Settings, 'body');
 export type Environment = Record<string, string | undefined>;
 
-/** Wrong settings, which stop the start. The message lists every problem. */
+/** Wrong settings, which block startup. The message lists every problem. */
 export class SettingsError extends OperatorError {
   readonly problems: string[];
 

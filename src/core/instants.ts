@@ -7,7 +7,7 @@ export const timeOfChange = (now: Date, lastChange: string) =>
 
 /** An RFC 3339 time, cut to milliseconds; undefined when the database cannot store it, such as the year 0. */
 function parseInstant(text: string): Date | undefined {
-  // RFC 3339 allows leap seconds, `Date` does not. With a space for the T, `Date` reads 0012 as 2001, and 0049 as 2049.
+  // RFC 3339 allows leap seconds; `Date` does not. With a space for the T, `Date` reads 0012 as 2001, and 0049 as 2049.
   const time = Date.parse(text.replace(/:60(?=[.Zz+-])/, ':59').replace(/\s/, 'T'));
   return time >= first && time <= last ? new Date(time) : undefined;
 }

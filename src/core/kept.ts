@@ -34,10 +34,10 @@ export function setBounded<K, V>(map: Map<K, V>, key: K, value: V, maximum: numb
   map.set(key, value);
 }
 
-/** The characters that each entry counts in addition to its length. */
+/** The characters counted for each entry in addition to its length. */
 export const overhead = 500;
 
-/** `setBounded` for a cache of long texts, or of what is made of them: `maximum` bounds the sum of their lengths. */
+/** `setBounded` for a cache of long texts, or what is made from them: `maximum` bounds the sum of their lengths. */
 export function setBoundedText<V extends { length: number }>(
   map: Map<string, V>,
   key: string,

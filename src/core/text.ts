@@ -1,7 +1,7 @@
 import leven from 'leven';
 
 /**
- * The first characters of a text. Counted by code point, as JSON Schema and PostgreSQL do: a cut must not halve an
+ * The first characters of a text, counted by code point, as JSON Schema and PostgreSQL do: a cut must not halve an
  * emoji.
  */
 export function truncate(text: string, length: number): string {

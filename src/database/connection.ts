@@ -41,7 +41,7 @@ export type Orm = PgRemoteDatabase;
 
 const kept = new WeakMap<Connection, Orm>();
 
-/** Drizzle on a connection, for statements that run seldom. Hot statements use `statement`. */
+/** Drizzle on a connection, for statements that run rarely. Hot statements use `statement`. */
 export const orm = (connection: Connection): Orm =>
   keptIn(kept, connection, () =>
     drizzle(async (text, params) => ({ rows: await connection.rows(text, params) })),

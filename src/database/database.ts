@@ -19,11 +19,11 @@ export interface Database {
   readonly reads: Connection;
   /** One connection for slow reads, so that other reads do not wait for them. */
   readonly costly: Connection;
-  /** Whether statements can be sent now: the migrations have run and the server is in reach. */
+  /** Whether statements can be sent now: the migrations have run and the server answers. */
   readonly available: () => boolean;
   /** Settles when the migrations have run, or when they cannot. */
   readonly ready: Promise<void>;
-  /** False while requests get no connection, although the server is in reach. */
+  /** False while requests get no connection, although the server answers. */
   readonly hasConnections: () => boolean;
   /** How busy the connections are; undefined for the embedded database, which has one. */
   readonly load?: () => { connections: number; reading: number; writing: number; waiting: number };

@@ -37,7 +37,7 @@ const temporary = new Set([
   '25P04', // ended, because the transaction took too long
 ]);
 
-/** Whether the server refuses the role or has no such database. At a start, this means wrong settings. */
+/** Whether the server refuses the role or has no such database. At startup, this means wrong settings. */
 export const isDenied = (error: unknown) => /^(28|3D)/.test(databaseFailure(error)?.code ?? '');
 
 /** Whether a statement was ended because it, or its wait for a connection, took too long. It has changed nothing. */

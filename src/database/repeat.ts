@@ -64,7 +64,7 @@ export function repeat(repeated: Repeated) {
 
   return {
     isAway: () => isAway,
-    /** Reports a failure noticed elsewhere. The service is back after a call with none since the last call. */
+    /** Reports a failure seen elsewhere. The service is back after a success with none since the last call. */
     failed,
     /** Ends the pause, but not one that the work returned. */
     // The reason avoids the error with a stack that `abort` would make for each call.

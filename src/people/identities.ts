@@ -51,7 +51,7 @@ export const identityTaken = conflict('identity_taken', {
   example: {},
 });
 
-/** Makes the tokens of an identity stand for a user; `isNew` says whether they did not before. */
+/** Makes the tokens of an identity stand for a user; `isNew` is false if they did before. */
 export async function addIdentity(context: Context, { resource }: People, id: string, name: IdentityName) {
   need(context, 'admin');
   return inTransaction(context, async inside => {
@@ -83,7 +83,7 @@ export async function removeIdentity(
   });
 }
 
-/** Links an identity if it stands for nobody; returns for whom it stands now. Its row is locked in either case. */
+/** Links an identity if it stands for nobody; returns whom it stands for now. Its row is locked in either case. */
 async function link(inside: Context, user: string, name: IdentityName) {
   const { id, createdAt } = newRecord(inside);
   const [linked] = await orm(inside.db)

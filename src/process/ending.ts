@@ -1,7 +1,7 @@
 import { exit } from './exit.ts';
 import { closeRuntime, type Runtime } from './runtime.ts';
 
-/** Ends the process at a signal: at once if `prepare` was not called yet, or at a second signal. */
+/** Ends the process at a signal: at once if `prepare` was not called, or at a second signal. */
 export class Ending {
   begun = false;
   #prepared: { runtime: Runtime; close: () => Promise<void> } | undefined;

@@ -14,7 +14,7 @@ import { inTransaction } from '#src/database/write.ts';
 /** A request that takes effect once, however often it arrives. */
 export interface KeyedRequest {
   key: string;
-  /** A hash of everything that makes it another request. */
+  /** A hash of all that tells it from another request. */
   fingerprint: string;
 }
 

@@ -11,7 +11,7 @@ interface Named extends Pick<AnyResource, 'name' | 'title' | 'plural' | 'path' |
 
 const scalars = ['Int', 'Float', 'String', 'Boolean', 'ID'];
 const plainTable = pgTable('plain', {});
-/** Characters. PostgreSQL cuts a longer name without an error. */
+/** PostgreSQL cuts a name of more characters without an error. */
 const longestName = 63;
 
 /** Refuses names that already mean something else in the same place: one would silently replace the other. */

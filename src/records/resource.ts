@@ -169,7 +169,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     path: nouns.replaceAll(' ', '-'),
     unique: unique.map(members => uniqueRule(noun, table, [members].flat())),
     scope: 'read or own' as Need,
-    /** The relations whose children are its records, and those whose parents they are, which `relate` adds. */
+    /** Relations where its records are children, and those where they are parents; `relate` adds these. */
     parentRelations: [] as Relation[],
     childRelations: [] as Relation[],
     get parents(): Record<string, string> {

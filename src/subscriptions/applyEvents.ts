@@ -68,7 +68,7 @@ export function applyEvents(events: StatusEvent[], before?: State) {
   /** Why the other events had no effect, by their ids. */
   const reasons = new Map<string, string>();
   let status = before?.status ?? null;
-  /** Whether anything must be stored. A later time of the same status must be, although it is no change. */
+  /** Whether anything must be stored: even a later time of the same status, although it is no change. */
   let isMoved = false;
   const inOrder = events
     .map(({ subscription = null, ...said }) => ({
@@ -97,7 +97,7 @@ export function applyEvents(events: StatusEvent[], before?: State) {
 
 type Said = Omit<StatusEvent, 'event'> & { subscription: string | null; statusAt: string };
 
-/** Returns the known item with what the event says later; the same object if that is nothing. */
+/** Returns the known item with what is newer in the event; the same object if nothing is. */
 function merge(known: KnownItem | undefined, { subscription, statusAt, ...said }: Said): KnownItem {
   const unsaid = { currentPeriodEnd: null, periodAt: null, cancelAtPeriodEnd: null, cancelAt: null };
   const item = known ?? { id: subscription, status: said.status, statusAt, ...unsaid };

@@ -49,7 +49,7 @@ export function describeError(error: unknown): Failure {
 
 function errorMessage({ message, code }: Error & { code?: unknown }): string {
   const [text = ''] = message.split('\nparams:');
-  // An error of class 22 quotes the value that a type does not take.
+  // An error of class 22 quotes the value that a type refuses.
   return /^22/.test(String(code)) ? text.replace(/".*"/s, '"…"') : text;
 }
 

@@ -2,14 +2,14 @@ import { type DestinationStream, pino } from 'pino';
 
 /** Bytes kept in memory for a slow reader. */
 const maxWaiting = 16 * 1024 * 1024;
-/** Characters that wait for the end of the turn at most. */
+/** The most characters that wait for the end of a turn. */
 const maxTogether = 16 * 1024;
 /** Milliseconds between attempts to write to a slow reader, and milliseconds that an exit waits for one. */
 const retryInterval = 10;
 const exitTimeout = 400;
 
 /**
- * Standard output for the log. The lines of one turn of the event loop are written together at its end, so that a killed
+ * Standard output for the log. The lines of one turn of the event loop are written together at its end, so a killed
  * process has logged what it did before. When the reader is slow, lines wait in memory up to a limit and are then
  * dropped: much logging must not stop the process, nor delay its exit. `onDropped` gets their number once the reader
  * has caught up.

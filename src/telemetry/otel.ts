@@ -29,6 +29,6 @@ export function startTracing(version: string): () => Promise<void> {
   });
   provider.register();
   enableTracing();
-  // A collector that is away must not fail the shutdown.
+  // An unreachable collector must not fail the shutdown.
   return () => provider.shutdown().catch(() => {});
 }

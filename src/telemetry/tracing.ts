@@ -64,7 +64,7 @@ export const eventAttributes = (event: string, eventId: string | null): Attribut
   ...(eventId && { 'event.provider_id': eventId }),
 });
 
-/** Adds attributes to the active span that became known after its start. */
+/** Adds attributes that became known after the active span began. */
 export function describeSpan(attributes: Attributes): void {
   trace.getActiveSpan()?.setAttributes(attributes);
 }

@@ -42,7 +42,7 @@ export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, val
 export const shown = (text: string | undefined) =>
   text === undefined ? null : truncateForColumn(text, longestShown);
 
-/** The prefix keeps an id from posing as a body. UTF-8 would make all lone surrogates equal, UTF-16 does not. */
+/** The prefix keeps an id from posing as a body. UTF-8 would make all lone surrogates equal; UTF-16 does not. */
 export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));
 
 const digest = (prefix: string, bytes: Buffer) =>

@@ -129,7 +129,7 @@ async function storeGroup(db: Connection, events: readonly ReceivedEvent[]): Pro
   });
 }
 
-/** Whether the server undid the work. The error of a server that is going away does not tell. */
+/** Whether the server undid the work. The error of a server that is going away does not say. */
 function isRefusal(error: unknown): boolean {
   const failure = databaseFailure(error);
   return failure !== undefined && (!isOutage(error) || /^40/.test(failure.code));
@@ -156,8 +156,8 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   const $rows = JSON.stringify(groups.map(inboxRow));
   const ids = arrayText(groups.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });
-  // An event that is being processed or replayed is locked for a moment. A group does not wait for it: its events are
-  // then stored one by one.
+  // An event that is being processed or replayed is locked for a moment. A group does not wait for it: each event
+  // is then stored alone.
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), oneAtATime]))));

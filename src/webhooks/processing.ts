@@ -134,7 +134,7 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
   }, work)();
 }
 
-/** How often a failed event is tried again, and seconds before the first retry. Each delay is twice the one before. */
+/** How often a failed event is retried, and the most seconds before the first retry, which double up to a maximum. */
 type Retries = Record<'most' | 'delay', number>;
 const longestDelay = 3600;
 

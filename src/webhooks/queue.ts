@@ -31,7 +31,7 @@ export type Key = Pick<typeof webhookEvents.$inferSelect, 'fingerprint' | 'provi
 
 export const eventKeyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
 
-/** Finds events by the placeholder `fingerprints`, and with it a distributed database also finds their nodes. */
+/** Finds events by the placeholder `fingerprints`, by which a distributed database also finds their nodes. */
 export const hasFingerprint = sql`${webhookEvents.fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 
 /** The events that a worker has taken. */
@@ -137,7 +137,7 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
 
 /** When this process first saw each batch that nobody has locked. */
 const unlocked = new Map<string, number>();
-/** Milliseconds. A worker whose transaction has failed holds no lock until its next transaction begins. */
+/** In milliseconds. After a failed transaction, a worker holds no lock until its next one begins. */
 const betweenLooks = 900;
 
 /** Ends a batch that two looks have found unlocked, because its worker has died. Returns what `endBatch` does. */

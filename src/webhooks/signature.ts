@@ -82,12 +82,12 @@ const schemes: Record<SignatureScheme, Scheme> = {
   standard,
 };
 
-/** Seconds that a signature may be old, or ahead of our clock. */
+/** Seconds a signature may be behind or ahead of our clock. */
 const tolerance = 300;
 
 /**
  * Verifies that a body comes from the provider, unchanged and recent. Returns the index of the secret, which shows
- * operators when a rotation is complete, or why the body is refused. Nothing may parse the body before.
+ * operators when a rotation is complete, or why the body is refused. Nothing may parse the body first.
  */
 export function verify(provider: Provider, headers: Headers, body: Buffer, now: Date) {
   const claim = schemes[provider.scheme].read(headers, provider.header);
@@ -124,7 +124,7 @@ const macOf = (key: KeyObject, prefix: string, body: Buffer | string) =>
 const [maxExplained, maxDepth, mostEachSecond] = [8192, 32, 10];
 const explained = openMemoryStore(1000);
 
-/** Tries other spellings of the body: usually a proxy has parsed it and written it again, and one of them matches. */
+/** Tries other spellings of the body: one of them matches if, as is usual, a proxy has parsed and rewritten it. */
 function explainMismatch(provider: Provider, claim: Claim, body: Buffer): 'changed_body' | 'wrong_secret' {
   if (body.length > maxExplained || explained.add('', 1).used > mostEachSecond) return 'wrong_secret';
   const text = body.toString('utf8');

@@ -12,7 +12,7 @@ export interface SubscriptionSources {
   id: Source;
   currentPeriodEnd?: Source;
   cancelAtPeriodEnd?: Source;
-  /** What each value of `cancelAtPeriodEnd` means that is neither true nor false. */
+  /** What each value of `cancelAtPeriodEnd` that is neither true nor false means. */
   cancelWords?: Readonly<Record<string, boolean>>;
 }
 

@@ -14,7 +14,7 @@ t.test(
       order.push(`${name}${values > 2500 ? '' : ' small'}`);
       if (values <= 2500) return;
       const began = performance.now();
-      // Each turn blocks the event loop for 40 ms, and others get as long, less the rounding of timers to milliseconds.
+      // Each turn blocks the event loop for 40 ms, then leaves it to others for as long, less the rounding of timers.
       if (ended > 0) t.ok(began - ended > 38, `${name} left ${began - ended} ms to others`);
       while (performance.now() - began < 40);
       ended = performance.now();

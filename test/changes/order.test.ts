@@ -110,7 +110,7 @@ t.test('with own, a private resource shows only what is theirs, also when the ow
   t.same(ofNobody, [user]);
 });
 
-// Bug: a filter had the member of the first resource for all, so a new resource with it silenced the others.
+// Bug: the member of the first resource with a filter was used for all, so a new resource silenced the others.
 t.test('a filter of several resources means what it means in each', async t => {
   const { make, database } = await build(t);
   const open = watcherOf(

@@ -5,7 +5,7 @@ import { openTestDatabase } from '#test/helper/database.ts';
 import { openFeed } from '#test/helper/eventStream.ts';
 import { fill } from '#test/helper/graphql.ts';
 
-// Bug: a reader that the database had failed for a moment slept until the next change or heartbeat.
+// Bug: after the database failed for a moment, a reader slept until the next change or heartbeat.
 t.test('a reader that catches up goes on soon after a page could not be read', async t => {
   const database = await openTestDatabase(t);
   let pages = 0;
@@ -20,7 +20,7 @@ t.test('a reader that catches up goes on soon after a page could not be read', a
   const first = await follow();
   const [before] = await first.next(1, ({ id }) => id !== undefined);
   first.close();
-  // Waits until the service knows that the reader has left: while it has one, it reads the pages for all.
+  // Waits until the service knows that the reader has left: until then it reads the pages for all.
   await sleep(500);
   await fill(database, 1, 150);
   await call('DELETE', '/api/burrows/019aa5d0-0001-7000-8000-000000000001?cascade=true', 204);

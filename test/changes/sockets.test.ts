@@ -74,7 +74,7 @@ function hear(socket: WebSocket) {
   return heard;
 }
 
-/** The official client as docs/changes.md makes it, which reconnects sooner. */
+/** The official client as docs/changes.md makes it, except that it reconnects sooner. */
 function clientOf(t: Test, origin: string) {
   const url = `${origin.replace('http', 'ws')}/api/graphql`;
   const often = { retryAttempts: 100, retryWait: () => sleep(100) };

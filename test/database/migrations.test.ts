@@ -15,7 +15,7 @@ const [phone, note] = [
 ] as const;
 type Migration = readonly [tag: string, when: number, text: string];
 
-/** A folder with the migrations of the service, and these behind them. */
+/** A folder with the migrations of the service, followed by these. */
 function folderWith(t: Test, added: readonly Migration[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'triport-migrations-'));
   t.teardown(() => rmSync(folder, { recursive: true }));

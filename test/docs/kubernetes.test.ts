@@ -11,7 +11,7 @@ type Manifest = deploy.Manifest;
 /** Returns what the types of Kubernetes refuse: members that do not exist, wrong types, and missing members. */
 function problemsOf(given: Manifest[]): string[] {
   const path = new URL('manifests.ts', import.meta.url).pathname;
-  // The folders of the types are the groups of the API; the group of `v1` has no name, and the folder `core`.
+  // The folders of the types are the groups of the API; the group of `v1` has no name, and its folder is `core`.
   const groupOf = (version: string) => (version === 'v1' ? 'core/v1' : version.replace('.k8s.io', ''));
   const text = given.map(
     (manifest, i) =>

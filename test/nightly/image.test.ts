@@ -11,7 +11,7 @@ import { freePort } from '#test/rig/servers/ports.ts';
 
 const skip = reasonAgainstImages() ?? false;
 
-/** The bounds notice that something large was added; docs/running-many.md has the figures. */
+/** Bounds that are exceeded when something large is added; docs/running-many.md has the figures. */
 const mostModules = 90e6;
 const mostSource = 3e6;
 const mostCompiled = 15e6;
@@ -132,7 +132,7 @@ async function checkModules(t: Test, { run }: Image) {
 /** Returns the files outside /data that the service has written since; a read-only file system would refuse them. */
 async function writtenSince({ run }: Image, milliseconds: number): Promise<string> {
   const seconds = `@${milliseconds / 1000}`;
-  // /output has what commands print, from which the test reads it.
+  // /output gets what commands print, and the test reads it there.
   const find = `find / -xdev '(' -path /data -o -path /output ')' -prune -o -user node -newermt ${seconds} -print 2>/dev/null`;
   return (await run(['sh', '-c', find])).output;
 }

@@ -83,7 +83,7 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     );
 });
 
-/** All settings of a session without a pooler, which most poolers but PgBouncer drop without being told to. */
+/** All settings of a session without a pooler: PgBouncer drops them if told to, most other poolers in any case. */
 const ignored = [...limits, `${serviceName}.session`].join();
 
 t.test('a process ends with one sentence when no setting names the pooler', { skip }, async t => {

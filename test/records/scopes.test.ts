@@ -10,7 +10,7 @@ const helpers = ['recordWrites', 'receiveEvent'];
 
 const files = globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts');
 
-// The next test knows a service function by this name.
+// The next test recognizes a service function by this name.
 t.test('a context is called `context`, or `inside` where the caller has checked', async t => {
   for (const file of files)
     for (const [, name] of readFileSync(file, 'utf8').matchAll(/\(\s*(\w+): Context\b/g))

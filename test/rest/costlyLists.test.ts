@@ -59,7 +59,7 @@ await inLongTransaction(database.writes, async ({ rows }) => {
 await database.writes.rows('analyze specimens', []);
 const since = 'createdSince=1971-01-01T00:00:00Z';
 
-/** A page or a GraphQL query, its price besides the request, and the most rows that it passes or counts. */
+/** A page or a GraphQL query, and its price in addition to the point that a request costs. */
 const prices: [asked: string, points: number][] = [
   ['sort=label&limit=100&page=100', 0],
   ['sort=label&limit=100&page=101', 1],

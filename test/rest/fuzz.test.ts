@@ -34,9 +34,9 @@ const document = (await app.documentWriter()).swagger() as unknown as {
 const draw = new Draw(document);
 const counts: Record<string, number> = {};
 
-/** Whether an operation needs a token even here. Those are in test/access. */
+/** Whether an operation needs a token even here. Such operations are tested in test/access. */
 const needsToken = ({ security = [] }: Operation) => JSON.stringify(security) === '[{"bearer":["own"]}]';
-/** Whether an operation is a stream, which does not end. Those are in test/changes. */
+/** Whether an operation is a stream, which does not end. Streams are tested in test/changes. */
 const isStream = (operation: Operation) => JSON.stringify(operation).includes('text/event-stream');
 const resourceAt = (template: string) =>
   completeResources.find(({ path }) => template.split('/')[2] === path);
@@ -218,7 +218,7 @@ const needOthers = new Set([
   'getWebhookEvent',
   'replayWebhookEvent',
   'dismissWebhookEvent',
-  // This needs an identity of these words: test/access/me.test.ts.
+  // This needs an identity that exists: test/access/me.test.ts.
   'removeIdentity',
 ]);
 

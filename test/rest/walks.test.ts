@@ -58,7 +58,7 @@ interface List {
   /** How many sorts the list is walked in: all of them, when absent. */
   sorts?: number | undefined;
 }
-/** The list of a resource, in one sort if it is one of the tests. Parents are shared, unless each record needs one. */
+/** The list of a resource, in one sort if it is in test/world. Parents are shared, unless each record needs one. */
 async function listOf(resource: AnyResource): Promise<[string, List]> {
   const parents = resource.parentRelations.map(({ member }) => member);
   const own = resource.unique.map(({ members }) => members.find(member => parents.includes(member)));

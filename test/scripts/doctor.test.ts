@@ -56,7 +56,7 @@ t.test('settings, and who can reach the service', { skip: needsNone }, async t =
   await expect(t, 'warning proxies', { ...production, TRUST_PROXY: '' });
   for (const TRUST_PROXY of ['10.0.0.1, 0.0.0.0/0', '::/0'])
     await expect(t, 'problem proxies', { ...production, TRUST_PROXY });
-  // 0.0.0.0 reaches this machine, but doctor does not take its name for this machine.
+  // 0.0.0.0 reaches this machine, but doctor does not count it as this machine.
   await expect(t, 'warning encryption', { ...production, REDIS_URL: 'redis://0.0.0.0:1' });
   const url = 'postgres://u:hidden@0.0.0.0:1/d?sslmode=';
   await expect(t, 'warning encryption', { ...production, DATABASE_URL: `${url}prefer` });

@@ -52,7 +52,7 @@ const effectsOf = async ({ db }: Context) =>
 
 const retries = { most: 2, delay: 0 };
 const died = new Error('It died.');
-/** Looks for a batch whose process died as another worker does: twice, a second apart. */
+/** Looks, as another worker does, for a batch whose process died: twice, a second apart. */
 async function findDead(context: Context) {
   const look = () => giveUp(context, undefined, died, retries);
   return (await look()) ?? (await sleep(1000).then(look));

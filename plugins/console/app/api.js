@@ -39,7 +39,7 @@ const [usual, afterFailure] = [3, 10];
 
 /**
  * Runs work now and every few seconds, until the signal or a lasting error ends it. It rests while the page is hidden.
- * The element `said` gets an error in words; work that succeeds takes it away.
+ * The element `said` gets an error in words; work that succeeds clears it.
  */
 export async function poll(work, signal, said) {
   while (!signal.aborted) {

@@ -50,7 +50,7 @@ export function showList(element, { path, order, title, filters, columns, extra,
   async function loadOlder() {
     const after = next;
     const { data, meta } = await read(after);
-    // The list has begun again meanwhile: these records are not the next ones.
+    // The list has restarted meanwhile: these records are not the next ones.
     if (after !== next) return;
     records = [...records, ...data];
     next = meta.next;

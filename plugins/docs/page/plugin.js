@@ -73,7 +73,7 @@ export const plugin = ({ React, specSelectors }) => {
 /** Errors are folded, except conflicts, which differ from operation to operation. */
 const isFolded = code => Number(code) >= 400 && code !== '409';
 
-/** Whether a response ends. Swagger UI shows it only then, and cannot be stopped before. */
+/** Whether a response ends. Swagger UI shows one only then, and cannot stop it earlier. */
 const hasEnd = (state, path, method) => {
   const types = state.getIn(['json', 'paths', path, method, 'responses', '200', 'content']);
   return !types?.every((_, type) => type === 'text/event-stream');

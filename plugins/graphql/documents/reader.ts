@@ -16,11 +16,11 @@ import { setBoundedText } from '#src/core/kept.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 import { sha256, type TrustedDocuments } from './trusted.ts';
 
-/** What an operation is known to take before it runs. */
+/** The estimated cost of an operation before it runs. */
 export interface Estimate {
   /** How many requests it counts as: at least one for each root field, as many as REST would need. */
   price: number;
-  /** How many records, counts and lookups it could take. */
+  /** How many records, counts and lookups it could need. */
   most: number;
   /** How many fields it has at its root, including those in fragments. */
   roots: number;
@@ -138,7 +138,7 @@ function selectOperation(operations: Operation[], name: string | undefined): Ope
   const [operation, another] = operations.filter(
     ({ definition }) => name === undefined || definition.name?.value === name,
   );
-  // The validation refuses two operations of one name.
+  // Validation refuses operations with the same name.
   if (operation && (name !== undefined || !another)) return operation;
   const message = `Select an operation with operationName. Operations in the document: ${operations.length}.`;
   throw refuse('BAD_REQUEST', message);

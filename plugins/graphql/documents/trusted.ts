@@ -7,7 +7,7 @@ export const sha256 = (text: string) => hash('sha256', text);
 /** Texts by their hash. */
 export type TrustedDocuments = Map<string, string>;
 
-/** Reads the file at the start; a mistake in it stops the start. */
+/** Reads the file at startup; a mistake in it is fatal. */
 export function readTrustedDocuments(path: string): TrustedDocuments {
   try {
     const documents: Record<string, string> = JSON.parse(readFileSync(path, 'utf8'));

@@ -34,8 +34,8 @@ export interface Options {
 export type Endpoint = Awaited<ReturnType<typeof openEndpoint>>;
 
 /**
- * What answers requests: it reads the document, checks the limits, runs it and charges for it. Everything that needs
- * the graphql library is imported from here, when the first request comes.
+ * Opens what answers requests: it reads the document, checks the limits, runs it and charges for it. This file is
+ * imported at the first request, because it loads the graphql library.
  */
 export async function openEndpoint({ settings, metrics, parts, feed }: Options, trusted?: TrustedDocuments) {
   const { schema, run, subscribe } = await openExecutor(settings, parts, feed);
@@ -64,7 +64,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     return { operation, kind, variables, estimate };
   }
 
-  /** Results of a subscription as they come, in functions that hand them over; `undefined` while there is none. */
+  /** Yields each result of a subscription in a function that hands it over, `undefined` while there is none. */
   async function* subscriptionResults<T>(
     request: FastifyRequest,
     { operation, variables, estimate }: Admitted,
@@ -84,7 +84,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         const payer: Payer = {
           ...payerOf(request, deadline),
           hasLeft: () => follower.signal.aborted,
-          // The result that reaches the rate limit is complete, and the last one.
+          // A result that reaches the rate limit is completed, and is the last.
           charge: points => {
             charged += points;
             return charge(request, points, { refuse: false });
@@ -133,10 +133,10 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
 /** The outcome, and the body of the answer, which may be that of an earlier request. */
 type Ran = Outcome & { sent: string };
 
-/** Bytes of a response that is kept: longer ones could fill the disk. */
+/** The most bytes of a kept answer: longer ones could fill the disk. */
 const longestKept = 16 * 1024;
 
-/** Thrown when a mutation has failed, so that its transaction ends without a change and may be tried again. */
+/** Thrown when a mutation fails, so that its transaction changes nothing and its key can be used again. */
 class Failed extends Error {}
 
 /** Runs a mutation unless it ran before. */

@@ -46,7 +46,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
     resolvers: makeResolvers(parts),
     routes: false,
     // `jit` must stay off: it writes text of clients into the source of functions (docs/decisions/08-graphql.md).
-    // The number of validated documents. The cache keeps up to twice as many, and as many invalid ones.
+    // The cache keeps up to twice this number of valid documents, and as many invalid ones.
     cache: 64,
     validationRules: rules,
     graphql: { validateOptions: options },
@@ -55,7 +55,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   });
   await app.ready();
 
-  /** Runs an operation, or makes one result of a subscription, and makes what is sent of it. */
+  /** Runs an operation, or makes a result of a subscription, and turns it into what is sent. */
   async function runWith<T>(how: Run<T>, work: (inside: OperationContext) => Promise<ExecutionResult>) {
     const { context, toSent } = how;
     const { budget } = context;
@@ -129,8 +129,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
 }
 
 /**
- * Whether the parent of a changed record was not found. The record was read with its page and is gone with its parent
- * since: it is null in the result, as it is for those who read it now.
+ * Whether the parent of a changed record was not found. The record was read with its page and then vanished with its
+ * parent: it is null in the result, as it is for those who read it now.
  */
 const isGone = ({ path, originalError }: GraphQLError) =>
   path?.length === 3 && explain(originalError).code === 'not_found';

@@ -31,7 +31,7 @@ function objectIn(name: string, json: string | undefined): Record<string, unknow
     if (value === null || (typeof value === 'object' && !Array.isArray(value)))
       return value as Record<string, unknown> | null;
   } catch {
-    // A text that is no JSON gets the same error.
+    // Text that is not JSON gets the same error.
   }
   throw invalid([{ in: 'query', path: `/${name}`, message: 'must be a JSON object' }]);
 }

@@ -6,16 +6,16 @@ import type { Budget } from '#src/access/limits/budget.ts';
 import { onFirstUse } from '#src/core/kept.ts';
 import { Shares } from '#src/core/shares.ts';
 
-/** How many records, counts and lookups an operation may take without a place. */
+/** How many records, counts and lookups an operation may need without a place. */
 const mostWithoutPlace = 2000;
 /** How many places an account has, and how many a process. */
 const [ownPlaces, allPlaces] = [2, 8];
 
-/** The places. Each operation that could take much needs one. */
+/** The places: slots that only costly operations need. */
 export function openPlaces() {
   const places = new Shares(ownPlaces, allPlaces);
 
-  /** Does the work. An operation that could take much waits for a place, and gets the connection for costly reads. */
+  /** Does the work. An operation that may be costly waits for a place, and gets the connection for costly reads. */
   function inPlace<T>(
     request: FastifyRequest,
     { most }: Estimate,
@@ -31,7 +31,7 @@ export function openPlaces() {
     });
   }
 
-  /** A place that is taken when `below` is first called, until `end`; none if the operation takes little. */
+  /** A place, taken from the first call of `below` until `end`; none if the operation is cheap. */
   function laterIn(request: FastifyRequest, estimate: Estimate, budget: Budget) {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     if (estimate.most <= mostWithoutPlace) return { end };

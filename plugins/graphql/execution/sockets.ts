@@ -17,7 +17,7 @@ const leaveWithin = 1000;
 /** How many pings may be unanswered: they may be behind megabytes that a slow client has not read. */
 const mostPings = 4;
 
-/** Messages at once, as a client that comes back sends `connection_init` and 100 subscriptions; messages per second. */
+/** Messages at once (a client that comes back sends `connection_init` and 100 subscriptions); messages per second. */
 const [mostMessages, messagesEachSecond] = [111, 20];
 const mostRefusals = 2;
 
@@ -31,7 +31,7 @@ interface ClientSocket {
   refusals: number;
   messages: Allowance;
 }
-/** How much a client may still send, and since when that grows: messages from `connection_init` on, pongs at once. */
+/** How much a client may still send, and from when that grows: from `connection_init`, or at once for pongs. */
 interface Allowance {
   left: number;
   since?: number;
@@ -83,7 +83,7 @@ export function openSockets({ schema, admit, subscriptionResults }: Endpoint) {
     // Each subscription adds a listener; Node would warn about more than 10.
     socket.setMaxListeners(0);
     const connection = { socket, request, refusals: 0, messages: { left: 1 } };
-    // The package `ws` limits pings, because it answers them, but no pongs.
+    // The package `ws` limits pings, as it answers them, but not pongs.
     const pongs = allowance();
     socket.on('pong', () => spendAllowance(pongs) || end(socket, tooMany, 'Too many pongs'));
     const closed = server.opened(serverSocket(connection), connection);
@@ -187,7 +187,7 @@ function openStream({ socket, request }: ClientSocket, kind: 'events' | 'socket'
   return { ...stream, close };
 }
 
-/** A result that gives its data away when it becomes a text: graphql-ws holds it while it waits for the next one. */
+/** A result that gives its data away when it is serialized: graphql-ws holds it while it waits for the next one. */
 function once({ data, ...rest }: { data?: unknown }): object {
   return { ...rest, ...(data !== undefined && { data: { toJSON: handOver(data) } }) };
 }

@@ -23,8 +23,8 @@ export type Arguments = Record<string, unknown>;
 type Field = [args: Arguments, operation: OperationContext, info: GraphQLResolveInfo];
 
 /**
- * Makes what all parents of a list share of a field, once for each operation: a text of 250 kB is not checked again for
- * each of a thousand parents. A refusal is one for all of them.
+ * Makes what a field needs for all parents in a list, once for each operation: a text of 250 kB is not checked again
+ * for each of a thousand parents. They share a refusal, too.
  */
 export function oncePerField<T>(make: (...field: Field) => T) {
   return (...field: Field): Promise<T> => {

@@ -27,9 +27,7 @@ export function childFields(relation: Relation): SchemaPart {
   return listAndConnectionFields(child, relation);
 }
 
-/**
- * What a connection takes besides the sort and the filters of the list: the part of it from an end or from a cursor.
- */
+/** What a connection takes besides sort and filters: which part of the list, from one of its ends or from a cursor. */
 const slice = 'first: Int, after: String, last: Int, before: String';
 
 function listAndConnectionFields(listed: Listed, relation?: Relation): SchemaPart {

@@ -38,7 +38,7 @@ const exceeded = {
 } as const;
 type Limit = keyof typeof exceeded;
 
-/** The estimated length of a list without a limit. The database knows the length, which is counted when it is read. */
+/** The estimated length of a list without a limit. The records are counted when the list is read. */
 const estimatedLength = 5;
 /** The cost of one introspection. It is answered from memory, but a query can select the schema many times over. */
 const introspectionCost = 250;

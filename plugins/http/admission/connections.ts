@@ -18,7 +18,7 @@ const mostUnanswered = 20;
 const [ownBytes, allBytes] = [8_000_000, 64_000_000];
 /** Bytes up to which a body is counted before it arrives: it takes no more memory than its connection. */
 const small = 16_384;
-/** Bytes that each chunk of a body counts as at least: a client may send a body byte by byte. */
+/** The fewest bytes that a chunk of a body counts as: a client may send a body byte by byte. */
 const ofChunk = 256;
 /** The most bytes that may wait for the clients of one account, and how often they are added up, in milliseconds. */
 const mostUnsentOfAccount = 16_000_000;
@@ -26,7 +26,7 @@ const sumEvery = 250;
 
 interface Connection {
   replies: Set<FastifyReply>;
-  /** The first request of the connection, which opened its WebSocket if it is one. */
+  /** The first request of the connection, which opened its WebSocket, if any. */
   request: FastifyRequest;
 }
 
@@ -96,7 +96,7 @@ async function register(app: FastifyInstance): Promise<void> {
 
 export default fp(register, { name: 'connections' });
 
-/** Closes a connection. Node makes an error for each request that it has read, and the stacks took most of its time. */
+/** Closes a connection. Node makes an error for each request that it has read, and the stacks took most of the time. */
 function cut(socket: Socket): void {
   const { stackTraceLimit } = Error;
   socket.prependOnceListener('close', () => {

@@ -11,13 +11,13 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scope that callers need; with `public`, credentials are not even read, unless the route is `identified`. */
     scope?: Need | 'public';
-    /** A public route that tells some callers more. It takes refused credentials for none. */
+    /** A public route that tells some callers more. Refused credentials count as none. */
     identified?: true;
   }
   interface FastifyRequest {
     /** Who calls. Absent before the hook of this file. */
     caller: Caller;
-    /** Finds out whose credentials these are. With `again`, for a stream after its answer, this counts as no guess. */
+    /** Finds out whose credentials these are. With `again`, for an open stream, this does not count as a guess. */
     identify(again?: 'again'): Promise<void>;
   }
 }
@@ -74,7 +74,7 @@ async function register(
 
 export default fp(register, { name: 'identity', dependencies: ['proxies', 'pressure'] });
 
-/** Limits how many lookups of an address may find nobody, or a token of no person: each costs work. */
+/** Limits how many lookups from an address may find nobody, or a token of no person: all cost work. */
 async function lookUp({ store, guessAccountOf }: RateLimits, address: string, find: () => Promise<Actor>) {
   const { name, maximum } = guessAccountOf(address);
   // Counts the lookup before it is made, so that many at once do not all pass.

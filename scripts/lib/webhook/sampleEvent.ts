@@ -53,7 +53,7 @@ function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 
 
 /**
  * The recorded body of the type, or of its family: `subscription.json` is for all types that begin with
- * `subscription`. The file of a type is a patch of the body of its family.
+ * `subscription`. The file of a type patches the body of its family.
  */
 export function recordedBody(preset: string, type: string): Members {
   // Standard Webhooks has Stripe's types.

@@ -11,10 +11,10 @@ import { hashToken } from './apiKeyToken.ts';
 import { readPerson } from './persons.ts';
 import { isTrusted } from './trust.ts';
 
-/** Milliseconds. A verified token is trusted for this long, or until it expires. */
+/** Milliseconds for which a verified token is trusted, unless it expires sooner. */
 const trustedFor = 60_000;
 const keyRefreshInterval = 5 * 60_000;
-/** Milliseconds until the issuer is asked again after it lacked a key or was away. */
+/** Milliseconds until the issuer is asked again after it lacked a key or failed. */
 const askAgainAfter = 5000;
 const maxTokens = 10_000;
 
@@ -31,7 +31,7 @@ export function openTokenVerifier(
     cooldownDuration: askAgainAfter,
     timeoutDuration: 3000,
     [customFetch]: (url, options) => {
-      // The key set itself pauses only after a success.
+      // The key set itself waits only after a success.
       if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
         throw new OperatorError('The issuer was away a moment ago.');
       askedAt = performance.now();
@@ -46,7 +46,7 @@ export function openTokenVerifier(
     /** Seconds. */
     clockTolerance: 30,
   };
-  /** Callers by the hash of their token, which may be long. All times are on the monotonic clock. */
+  /** Callers by the hash of their token, as it may be long. All times are on the monotonic clock. */
   const verified = new Map<string, { actor: Actor; until: number; readAt: number }>();
   let keysReadAt = 0;
   const reading = repeat({
@@ -61,7 +61,7 @@ export function openTokenVerifier(
   /** Reads the issuer's keys again, so that withdrawn ones stop working. */
   async function readKeys(): Promise<void> {
     await keys.reload().catch(error => {
-      // A starting process may be too busy to read the answer in time: the first token may ask again at once.
+      // A starting process may be too busy to read the answer in time, so the next call may ask at once.
       askedAt = Number.NEGATIVE_INFINITY;
       throw explain(error);
     });

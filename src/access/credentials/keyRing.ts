@@ -9,9 +9,9 @@ import { recordById } from '#src/database/statements/recordById.ts';
 import { idInToken, isWellFormed, matches } from './apiKeyToken.ts';
 import { isTrusted } from './trust.ts';
 
-/** Milliseconds after which a request has its key read again without waiting, so a key in use is always known. */
+/** Milliseconds after which a request rereads its key in the background, so a key in use is always known. */
 const readAgainAfter = 2000;
-/** Milliseconds. The last use of a key in constant use is written this often. */
+/** Milliseconds between two writes of the last use of a key in constant use. */
 const writeInterval = 60_000;
 const maxKeys = 10_000;
 const keyById = recordById(apiKeys);
@@ -73,7 +73,7 @@ export function openKeyRing({ database, now }: { database: Database; now: () => 
     else setBounded(keys, id, knownKey(row, readAt), maxKeys);
   }
 
-  /** Writes the last use; no request waits for it. A failed write is tried again once the key was read again. */
+  /** Writes the last use; no request waits for it. A failed write is tried again once the key is read again. */
   function writeUse(key: KnownKey, time: Date): void {
     key.usedAt = time.getTime();
     const { id, lastUsedAt } = apiKeys;

@@ -1,9 +1,9 @@
-/** Milliseconds. Keys and persons are trusted this long after they were read, so all instances see a change by then. */
+/** Milliseconds for which keys and persons, once read, are trusted: no instance sees a change later than that. */
 const trustedFor = 4000;
 
 let changedAt = Number.NEGATIVE_INFINITY;
 
-/** Distrusts all that was read before. Called after this process revoked a key or changed for whom a token stands. */
+/** Distrusts all that was read before. Called after this process revoked a key or changed whom a token stands for. */
 export const trustNothing = () => {
   changedAt = performance.now();
 };

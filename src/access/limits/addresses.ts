@@ -1,5 +1,5 @@
 /**
- * The name by which an address is counted. A client has all IPv6 addresses of its /64. A connection that was reset
+ * The name an address is counted under. A client has all IPv6 addresses of its /64. A connection that was reset
  * before it was accepted has no address; these count together, so that a reset does not escape the limit.
  */
 export function networkOf(address: string | undefined): string {

@@ -24,7 +24,7 @@ const records: Limit = ['RECORD_LIMIT_EXCEEDED', 'records', 50_000];
 const values: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'values in the response', 200_000];
 const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_000];
 
-/** A result of more values keeps the process busy for more than some ten milliseconds. */
+/** Results with more values keep the process busy for about ten milliseconds or more. */
 const ownTurnAbove = 2500;
 const turns = new Shares(1, 1);
 
@@ -52,7 +52,7 @@ export class Budget {
   }
 
   /**
-   * Counts records, totals and empty lists, and their values, for each time that they are in the response. One point
+   * Counts records, totals and empty lists, and their values, each time that they are in the response. One point
    * pays for as many as a page of REST may have. Settles when they are paid for; undefined if they already are.
    */
   spend(count: number, valuesInThem: number): Promise<void> | undefined {
@@ -84,8 +84,8 @@ export class Budget {
   }
 
   /**
-   * Waits for a turn of the event loop of its own when many values come next. Other work then gets as much time as this
-   * turn took: it needs many turns, because each statement of a transaction needs one.
+   * Waits for its own turn of the event loop when many values come next. Other work then gets as much time as that turn
+   * took: it needs many turns, because each statement of a transaction needs one.
    */
   async ownTurn({ db }: { db: Connection }): Promise<void> {
     // A transaction that waits would hold a connection that other writes need.
@@ -104,7 +104,7 @@ export class Budget {
     await promise.catch(error => this.#refuse(error));
   }
 
-  /** Counts the values and characters of a result before its text is made. A refusal is for the whole result. */
+  /** Counts the values and characters of a result before it becomes text. A refusal applies to all of it. */
   measure(result: unknown): void {
     const { details } = this.refusal instanceof AppError ? this.refusal : {};
     if (details && 'code' in details && details.code === text[0]) throw this.refusal;
@@ -128,7 +128,7 @@ export class Budget {
     add(result);
   }
 
-  /** Counts the bytes of the text that was made. A unit of UTF-16 has at most three bytes. */
+  /** Counts the bytes of the text of a result. A unit of UTF-16 takes at most three. */
   measureText(made: string): void {
     if (made.length * 3 > text[2]) this.#keep(text, Buffer.byteLength(made));
   }

@@ -16,7 +16,7 @@ export interface RateLimitStore {
   close(): Promise<void>;
 }
 
-/** The most counts. If it were lower, many addresses would push each other out and escape their limits. */
+/** How many counts are kept. With fewer, many addresses would evict each other and escape their limits. */
 const maxNames = 50_000;
 
 /** Counts in the memory of this process. */

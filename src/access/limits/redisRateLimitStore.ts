@@ -26,14 +26,14 @@ export function openRedisRateLimitStore(url: string, window: number, log: Log): 
     scripts: { count: { numberOfKeys: 1, lua: script } },
   };
   const { redis, report } = connectRedis<Client>(url, options, error => watch.failed(error));
-  /** Counts in Redis; false when Redis does not count. */
+  /** Counts in Redis; false when that fails. */
   const count = (name: string, cost: number): Promise<Usage | false> =>
     redis.count(name, cost, window).then(([used, endsIn]) => ({ used, endsIn }), report);
   const watch = repeat({
     // The check writes, because a read-only replica or a full Redis accepts connections and refuses every write.
     work: async () => void (await count('probe', 0)),
     every: 250,
-    // Requests notice the failures of Redis while it is there.
+    // While Redis is there, requests notice its failures.
     cannotTell: (): boolean => !watch.isAway(),
     log,
     level: 'warn',

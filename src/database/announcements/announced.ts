@@ -1,7 +1,7 @@
 import type { Connection } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
 
-/** All in milliseconds. Notifications are rare, because each takes a lock that all commits share. */
+/** All in milliseconds. Commits with a notification share a lock, so notifications are few. */
 const atMostEvery = 20;
 const sayEvery = 1000;
 const heardFor = 5000;

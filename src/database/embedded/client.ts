@@ -70,7 +70,7 @@ const rowsBy =
     // A text without parameters may hold several statements, as a migration does.
     const results =
       params.length === 0 ? await client.exec(text, options) : [await client.query(text, params, options)];
-    // PGlite ends no turn of the event loop: a worker with many events held up all requests and timers for 15 seconds.
+    // PGlite never yields to the event loop: a worker with many events held up all requests and timers for 15 seconds.
     await turn();
     return (results.at(-1)?.rows ?? []) as unknown[][];
   };

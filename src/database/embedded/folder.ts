@@ -23,7 +23,7 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
   if (snapshot && existsSync(data)) throw new OperatorError(`There is already a database in ${folder}.`);
   if (!existsSync(data)) {
     log.info(`Creating an embedded Postgres in ${folder}: this takes a few seconds, once.`);
-    // The database is created under another name and renamed: a process killed half way leaves no broken database.
+    // The database is created under another name and renamed: a process killed halfway leaves no broken database.
     const unfinished = join(folder, 'postgres.unfinished');
     rmSync(unfinished, { recursive: true, force: true });
     mkdirSync(unfinished, { mode: 0o700 });

@@ -27,7 +27,7 @@ export async function migrate(db: Connection, log?: Pick<Log, 'warn'>, folder?: 
   await db.rows('select pg_current_xact_id()', []);
   await asOwner(db, async () => {
     const { pending, edited } = await migrationState(db, folder);
-    // Waiting for another instance or building an index on a large table takes long.
+    // Waiting for another instance or building an index on a large table is slow.
     if (pending.length > 0) await inLongTransaction(db, inside => runMigrations(inside, folder));
     if (edited.length > 0) log?.warn(editedText(edited));
   });
@@ -53,7 +53,7 @@ async function runMigrations(inside: Connection, folder?: string): Promise<void>
   await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
   // Another instance may have been faster.
   const { pending } = await migrationState(inside, folder);
-  // Citus would send `create schema if not exists` to all nodes every time, and fail while a node is away.
+  // Citus would send `create schema if not exists` to all nodes every time, and fail while a node is down.
   const [[exists] = []] = await inside.rows(`select to_regnamespace('drizzle')`, []);
   if (exists === null) await inside.rows('create schema drizzle', []);
   await inside.rows(

@@ -18,7 +18,7 @@ const answerTimeout = 5000;
  */
 const writeLockTimeout = 50;
 
-/** Opens a PostgreSQL server without waiting for it: the server may be away now, and at any time later. */
+/** Opens a PostgreSQL server without waiting for it: it may be unreachable now, and at any later time. */
 export function openPostgres(server: Server, log: Log): Database {
   // Reads are pipelined, so half as many connections are enough, and they cost less.
   const reading = { ...server, connections: Math.ceil(server.connections / 2) };
@@ -117,7 +117,7 @@ const noSession = /^(CONNECTION_WAIT_TIMEOUT$|28|3D|53)/;
 
 /** Asks for connections as requests do: the probe may keep its session while the server accepts no new ones. */
 function watchConnections(pools: Pool[], isAvailable: () => boolean, log: Log) {
-  /** Refusals in a row. If one were enough, a server that is busy for a moment would leave the load balancer. */
+  /** Refusals in a row. If one were enough, a busy moment would take this instance off the load balancer. */
   let refusals = 0;
   return repeat({
     work: async () => {

@@ -5,7 +5,7 @@ export interface ListPage<T, Meta = PageMeta> {
   meta: Meta;
   hasNext: boolean;
 }
-/** A page without the values for REST. */
+/** A page without the `meta` of REST. */
 export interface Slice<T> extends Omit<ListPage<T>, 'meta'> {
   hasPrevious: boolean;
   /** The cursor of one of the records. */
@@ -40,8 +40,8 @@ export function cursorsAround(
 }
 
 /**
- * Characters. When the headers exceed its buffer, nginx answers 502 and sends the server no more requests. Each link
- * repeats the filters.
+ * In characters: links repeat the filters, and when headers exceed nginx's buffer, it answers 502 and sends the
+ * server no more requests.
  */
 const maxLinkLength = 2048;
 

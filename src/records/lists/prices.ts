@@ -6,7 +6,7 @@ export const rowsOfPoint = 10_000;
 /** Points above which a list is costly: other reads would wait for the connection that it uses. */
 const costly = 10;
 
-/** Reads on the connection for costly work, if so many passed rows are costly. A transaction keeps its own connection. */
+/** Reads on the connection for costly work, if so many rows are costly. A transaction keeps its own connection. */
 export const readPassing = <T>(
   { db, budget }: Context,
   rows: number,
@@ -16,7 +16,7 @@ export const readPassing = <T>(
 
 /**
  * Reads a list with a limit on the rows that are counted or passed, and charges for them. How many there are is not
- * known before, so the first limit is what costs nothing, the second what is not costly, and the third what the caller
+ * known yet, so the first limit is what costs nothing, the second what is not costly, and the third what the caller
  * has points for.
  */
 export async function readCounting<T>(

@@ -75,7 +75,7 @@ function rowColumns(rules: ListRules, reading: PageReading): SQLWrapper[] {
   return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, reading), ...parent])];
 }
 
-/** Where a page by number begins: `skip` rows after `bound` or the start of the list. It is empty unless `isPaid`. */
+/** Where a page by number begins: `skip` rows after `bound` or the list's start. A page is empty unless `isPaid`. */
 interface PageStart {
   bound?: SQL;
   skip?: SQL;

@@ -23,7 +23,7 @@ const untilLogged = (instance: Service, turn: 'out of reach' | 'back') =>
 
 /**
  * Checks that each outage and each recovery is logged once, not for each request; on a busy machine a slow answer may
- * be one more.
+ * count as one more.
  */
 function checkTurns(t: Test, instance: Service): void {
   const turns = turnsOf(instance);
@@ -118,7 +118,7 @@ t.test('a Redis that hangs does not delay requests for long', options, async t =
 for (const [fault, { begin, end }] of Object.entries(refusals))
   t.test(`a Redis that ${fault}: each instance counts alone, and logs it once`, options, async t => {
     const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
-    // A slow answer may have been logged already on a busy machine.
+    // On a busy machine, a slow answer may already have been logged as an outage.
     const before = instances.map(instance => turnsOf(instance).length);
     await redis.command(begin);
     const statuses: number[] = [];

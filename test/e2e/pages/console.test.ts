@@ -13,7 +13,7 @@ const copied = async (page: Page) => String(await page.evaluate('navigator.clipb
 
 t.test('every view is for everybody: dark, on a phone, by keyboard', async t => {
   const { id } = await makeUser(database);
-  // The address of each view, and what no other view has once it is drawn.
+  // The address of each view, and what only this view shows once it is drawn.
   const views = {
     events: ['#events', 'caption:text("Events") ~ tbody tr'],
     event: [`#events?open=${dead}`, 'dialog pre'],
@@ -212,7 +212,7 @@ t.test(
     const late = page.waitForResponse(/after=\w/);
     answerLate();
     await (await late).finished();
-    // The page ignores clicks on the button until it has read the late answer; it reads this later answer after that.
+    // The page ignores clicks on the button until it has read the late answer, which it does before it reads this one.
     await page.evaluate('fetch("/health/live").then(answer => answer.text())');
     for (let clicks = 0; (await more.isVisible()) && clicks < 9; clicks++) {
       const shown = await rowsOf(page).count();

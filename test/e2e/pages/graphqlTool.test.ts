@@ -14,7 +14,7 @@ const { example } = domain;
 /** The field that the first query asks for. */
 const counted = `${(example.parentRelations[0]?.parent ?? example).plural}Count`;
 
-/** Waits until the tool knows the operation; before, it sends what it runs in another way. */
+/** Waits until the tool knows the operation; until then it sends what it runs in another way. */
 const toolKnows = (page: Page, name: string) =>
   until(`the tool knows ${name}`, () =>
     page.evaluate(name => localStorage.getItem('graphiql:operationName') === name, name),

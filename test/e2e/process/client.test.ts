@@ -11,7 +11,7 @@ import { makeFolder } from '#test/rig/process.ts';
 
 const page = 'docs/client.md';
 
-/** Lines that may not compile, each after a directive: the compiler reports a directive whose line compiles. */
+/** Lines that must not compile, each after a directive: the compiler reports a directive whose line compiles. */
 const mistakes = `
 import { createUser, deleteUser, listUsers } from './client.js';
 

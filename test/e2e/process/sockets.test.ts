@@ -129,7 +129,7 @@ t.test('a client that does not read its responses is disconnected, and delays no
   socket.write(ask('/docs/json').repeat(12) + ask(library).repeat(asked - 12));
   await once(socket, 'connect');
   await until('it is connected', async () => (await openSockets()) > own);
-  // It takes twice 10 s for a request and 2 s for its answer since the last byte was buffered: Node looks twice.
+  // This takes twice 12 s (10 for a request, 2 for its answer) after the last byte is buffered: Node looks twice.
   await until('it is disconnected', async () => {
     await sleep(300);
     t.equal((await call(service, 'GET', '/health/live')).status, 200);

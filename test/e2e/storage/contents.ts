@@ -71,7 +71,7 @@ async function tablesOf(db: Connection): Promise<string[]> {
 
 // pg_dump refuses a server newer than itself, so these tests start a server of the same release.
 const initdb = join(folderOf('initdb') ?? '', 'initdb');
-/** The folder of the program itself, which has the others if the PATH has only a link to this one. */
+/** The real folder of the program: it has the others even if the PATH has only a link to this one. */
 export const bin = existsSync(initdb) ? dirname(realpathSync(initdb)) : '';
 export const skip = !existsSync(join(bin, 'pg_dump')) && 'no folder on the PATH has initdb and pg_dump';
 

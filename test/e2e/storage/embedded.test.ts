@@ -60,7 +60,7 @@ t.test('bug: everybody could read and write the files of the database, whatever 
       const found = find(path);
       return found && (found.mode & 0o777) !== (found.isDirectory() ? 0o700 : 0o600);
     });
-  /** Starts the service with an umask that hides nothing, and writes. */
+  /** Starts the service with a umask that hides nothing, and writes. */
   const start = async () => {
     const umask = process.umask(0);
     const service = spawnService(t, { DATA_DIR });

@@ -7,7 +7,7 @@ import Stripe from 'stripe';
 import { recordedBody } from '#scripts/lib/webhook/sampleEvent.ts';
 import { secret, signatureOf } from './webhooks.ts';
 
-/** The folder with a true body of each provider. */
+/** The folder with a real body of each provider. */
 const folder = new URL('../../../scripts/lib/webhook/bodies/', import.meta.url);
 const bodyOf = (path: string) => readFileSync(new URL(`${path}.json`, folder), 'utf8');
 export const standardSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

@@ -21,7 +21,7 @@ const steps: Step[] = [
 
 /**
  * Each status that the audit log has after a delivery in order, and the time of its event. The first payment names no
- * subscription: it is a new item, and does not count.
+ * subscription: it makes an item of its own, whose status does not count.
  */
 export const story = [
   ['incomplete', 0],

@@ -37,7 +37,7 @@ export const cellsOf = (resource: AnyResource): AccessCase[] =>
   callers.flatMap(caller => [true, false].map(isOwn => ({ caller, resource, isOwn })));
 export const nameOf = ({ caller, isOwn }: AccessCase) => `${caller.name}, ${isOwn ? 'own' : "another's"}`;
 
-/** Resources that access tells apart: of those in test/world, a join, a private one and one without an owner. */
+/** Resources that differ in access: of those in test/world, a join, a private one and one without an owner. */
 export const distinctResources = completeResources.filter(
   ({ name }) => ![specimen.name, splinter.name].includes(name),
 );

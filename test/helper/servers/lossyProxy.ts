@@ -5,7 +5,7 @@ import { serve } from './serve.ts';
 /** What a proxy does with the answer of the service. */
 type Fault = (answer: Response | undefined, response: ServerResponse) => void;
 
-/** Puts a proxy in front of a service. The next fault treats the answer to each request; `count` counts requests. */
+/** Puts a proxy in front of a service. The answer to each request gets the next fault; `count` counts requests. */
 export async function serveBehind(t: Test, origin: string, faults: Fault[]) {
   let requests = 0;
   const { url } = await serve(t, async (request, response) => {

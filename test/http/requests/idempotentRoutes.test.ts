@@ -42,7 +42,7 @@ interface Sent {
   body?: object;
 }
 let made = 0;
-/** How to make requests of each route, each of which has an effect of its own. */
+/** How to make requests to each route, each with an effect of its own. */
 const accepting: Record<string, () => Promise<Sent>> = {
   ...Object.fromEntries(
     completeResources.map(resource => [

@@ -87,7 +87,7 @@ t.test('a page by cursor is read from the index of its order, whatever the value
     }
 });
 
-// Bug: ordered by id only, the kept plan read the primary key for a parent with few children, a second for each.
+// Bug: with an order by id only, the kept plan read the primary key: a second for each parent with few children.
 t.test('the children of each parent are read from their index, by a plan that is kept', { skip }, async t => {
   await database.writes.transaction(async tx => {
     await tx.rows('set local enable_seqscan = off', []);

@@ -1,4 +1,4 @@
-/** Moves the clock of the process that preloads this: ahead by one SIGUSR2, and back by the next. */
+/** Moves the clock of the process that preloads this: ahead on one SIGUSR2, and back on the next. */
 const jump = 4 * 60_000;
 const RealDate = Date;
 let ahead = 0;

@@ -63,7 +63,7 @@ const spawn = (file: string) =>
     env: inherited(),
   });
 
-/** Seconds after their time until hanging clients are given up: an honest one waits up to 30 s for an answer. */
+/** Seconds beyond their time after which hanging clients are given up: an honest one waits up to 30 s for an answer. */
 const longest = 90;
 
 /** The next message of a process. */

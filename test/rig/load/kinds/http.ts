@@ -53,7 +53,7 @@ const files: Kind = {
   },
 };
 
-/** Sends requests without waiting for answers, also when its limit is reached. */
+/** Sends requests without waiting for answers, even beyond its rate limit. */
 const pipelines: Kind = {
   name: '5b beyond its limit',
   attack: async (target, signal) => {
