@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { type Arguments, type Io, mainOf, UsageError } from '#src/command.ts';
 import { OperatorError } from '#src/core/errors.ts';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
-import { countedNames, makeFiles, withResource } from './lib/resource/files.ts';
+import { countedFields, makeFiles, withResource } from './lib/resource/files.ts';
 import { makePlan, type Plan, wordsOfService } from './lib/resource/plan.ts';
 
 const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
@@ -104,7 +104,7 @@ async function writeAll(plan: Plan, files: Record<string, string>): Promise<stri
 const withTotals = (plan: Plan, sql: string) => `-- The table is new, so nothing below holds a lock for long.
 ${sql}
 -- Keeps exact totals, and the start of any page.
-select list_watch('${plan.table}', '{${countedNames(plan).map(({ column }) => column)}}');
+select list_watch('${plan.table}', '{${countedFields(plan).map(({ column }) => column)}}');
 `;
 
 /**

@@ -23,7 +23,7 @@ import methods, { refuseOtherMethods } from '#plugins/http/methods.ts';
 import proxies from '#plugins/http/proxies.ts';
 import parsing from '#plugins/http/requests/parsing.ts';
 import routing from '#plugins/http/routes.ts';
-import streams, { becomesWebSocket } from '#plugins/http/streams.ts';
+import streams, { acceptUpgrade } from '#plugins/http/streams.ts';
 import tracing from '#plugins/http/tracing.ts';
 import { metricsRoute } from '#plugins/metrics.ts';
 import { accessRoutes } from '#plugins/rest/access.ts';
@@ -153,7 +153,7 @@ function chooseRequestId({ headers }: IncomingMessage): string {
 }
 
 const nodeOptions: ServerOptions = {
-  shouldUpgradeCallback: becomesWebSocket,
+  shouldUpgradeCallback: acceptUpgrade,
   // Cuts a client that sends slowly or not at all. Without a check each second, its socket may live half a minute.
   requestTimeout: arrivalTimeout,
   headersTimeout: arrivalTimeout,

@@ -6,7 +6,7 @@ import { isLockedOut } from './database/databaseErrors.ts';
 import { repeat } from './database/repeat.ts';
 import { startFolding } from './database/totals.ts';
 import { trimAudit } from './records/audit.ts';
-import { keptDays, trimKeys } from './records/idempotency.ts';
+import { keyRetentionDays, trimKeys } from './records/idempotency.ts';
 import { refuseSameNames } from './records/names.ts';
 import { trimEvents } from './webhooks/events.ts';
 import type { Handlers } from './webhooks/handler.ts';
@@ -58,7 +58,7 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
   const jobs = [
     trimming('webhook events', eventDays, trimEvents),
-    trimming('idempotency keys', keptDays, trimKeys),
+    trimming('idempotency keys', keyRetentionDays, trimKeys),
     ...(auditDays > 0 ? [trimming('audit log entries', auditDays, trimAudit)] : []),
     ...given.jobs,
   ];

@@ -23,7 +23,7 @@ const webSockets = new WeakSet<IncomingMessage>();
 export const isWebSocket = (request: IncomingMessage) => webSockets.has(request);
 
 /** Tells Node whether to hand over a connection when a request asks for an upgrade: only GraphQL has WebSockets. */
-export function becomesWebSocket(request: IncomingMessage): boolean {
+export function acceptUpgrade(request: IncomingMessage): boolean {
   const { method, headers, url = '' } = request;
   const isOne = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
   if (!isOne || !/^\/api\/graphql(\?|$)/.test(url)) return false;
@@ -39,7 +39,7 @@ const checkRightEvery = 3000;
 const stalledFor = 2000;
 const silentFor = 60_000;
 /** How long a page or a result may wait for others of its account. */
-export const longestTurn = 60_000;
+export const longestWait = 60_000;
 /** Bytes that may wait for one client. */
 export const mostUnsent = 1_000_000;
 
@@ -61,7 +61,7 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
     if (own.size >= maximum) throw tooMany(maximum);
     const ending = new AbortController();
     open.set(name, own.add(ending));
-    if (isEnding) ending.abort(serviceEnds);
+    if (isEnding) ending.abort(clientShouldReturn);
     let isUnsure = false;
     const check = async () => {
       isUnsure = await checkRight(this, isUnsure);
@@ -75,7 +75,7 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
     };
     return {
       caller: () => this.caller,
-      onCostly: work => workOnCostly(this, work, performance.now() + longestTurn),
+      onCostly: work => workOnCostly(this, work, performance.now() + longestWait),
       signal: ending.signal,
       isBehind: false,
       close,
@@ -88,14 +88,14 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
   });
   app.addHook('preClose', async () => {
     isEnding = true;
-    for (const ending of all()) ending.abort(serviceEnds);
+    for (const ending of all()) ending.abort(clientShouldReturn);
   });
 }
 
 export default fp(register, { name: 'streams', dependencies: ['contexts'] });
 
 /** Why a stream is aborted when its client should come back. */
-export const serviceEnds = new Error('The service ends.');
+export const clientShouldReturn = new Error('The service ends.');
 
 const tooMany = (maximum: number) => {
   const details = { code: 'rate_limited', retryAfter: 5 };
@@ -110,7 +110,7 @@ async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<
   if (code === 'unauthenticated') throw refusal;
   // While the database is away, the last answer counts.
   const isUnsure = code !== undefined && code !== 'unavailable';
-  if (isUnsure && wasUnsure) throw serviceEnds;
+  if (isUnsure && wasUnsure) throw clientShouldReturn;
   need(request.caller, 'read or own');
   // A request may use the token for 30 s more, because clocks differ; a stream may not.
   if (Date.now() > (actor.expiresAt ?? Number.POSITIVE_INFINITY))
@@ -168,7 +168,7 @@ export async function sendEvents(
 }
 
 /** Hands a value over once: a generator that waits holds what it has yielded, and a result may have megabytes. */
-export function handOver<T>(value: T): () => T {
+export function takeOnce<T>(value: T): () => T {
   const held = [value];
   return () => held.pop() as T;
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { TSchema } from '@sinclair/typebox';
 import { serializerFor } from '#plugins/http/requests/parsing.ts';
 import { routesOf } from '#plugins/http/routes.ts';
-import { retryIn, sendEvents, serviceEnds } from '#plugins/http/streams.ts';
+import { clientShouldReturn, retryIn, sendEvents } from '#plugins/http/streams.ts';
 import { ref } from '#schemas/parts/common.ts';
 import { changesHeaders, changesQuery } from '#schemas/service/change.ts';
 import type { Feed } from '#src/changes/feed.ts';
@@ -69,7 +69,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { fe
           if (text) yield text;
           text = '';
         }
-        if (stream.signal.reason === serviceEnds) yield `${retryIn(1000, 5000)}\n`;
+        if (stream.signal.reason === clientShouldReturn) yield `${retryIn(1000, 5000)}\n`;
       }
       return sendEvents(reply, stream, events());
     },

@@ -7,10 +7,10 @@ export const optionalWhole = ([minimum, maximum]: Range, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum, description }));
 export const text = (value: string, description: string, options: StringOptions = {}) =>
   Type.String({ ...options, default: value, description });
-export const optional = (description: string, options: StringOptions = {}) =>
+export const optionalText = (description: string, options: StringOptions = {}) =>
   Type.Optional(Type.String({ ...options, description }));
 export const secret = (description: string, options: StringOptions = {}) =>
-  optional(description, { secret: true, ...options });
+  optionalText(description, { secret: true, ...options });
 export const choice = <const T extends string>(values: T[], value: T | undefined, description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: values, ...(value && { default: value }), description });
 
@@ -57,12 +57,12 @@ export const serviceSettings = {
       '`open` lets anyone call. `required` demands an API key or a token.',
     ),
   ),
-  AUTH_JWKS_URL: optional(
+  AUTH_JWKS_URL: optionalText(
     'The public keys of the token issuer. When set, JWTs are accepted as well as API keys.',
     http,
   ),
-  AUTH_ISSUER: optional('The `iss` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
-  AUTH_AUDIENCE: optional('The `aud` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
+  AUTH_ISSUER: optionalText('The `iss` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
+  AUTH_AUDIENCE: optionalText('The `aud` a JWT must have. Required with `AUTH_JWKS_URL`.', { minLength: 1 }),
   AUDIT_RETENTION_DAYS: whole([0, 36500], 365, 'Days the audit log is kept. 0 keeps it forever.'),
   CORS_ORIGINS: text('', 'Other origins whose pages may call the API, separated by commas, or `*` for all.'),
   RATE_LIMIT_MAX: optionalWhole(
@@ -97,7 +97,7 @@ export const serviceSettings = {
     'on',
     '`off` hides the GraphQL schema and turns off the browser tool.',
   ),
-  GRAPHQL_TRUSTED_DOCUMENTS: optional(
+  GRAPHQL_TRUSTED_DOCUMENTS: optionalText(
     'A JSON file of GraphQL documents by their SHA-256 in hex. When set, no other document runs.',
     { minLength: 1 },
   ),
@@ -122,7 +122,7 @@ export const serviceSettings = {
     [0, 65535],
     'A separate port for `/metrics` without authentication, also in `npm run worker`, whose `/health/live` and `/health/ready` are there too. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
   ),
-  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+  OTEL_EXPORTER_OTLP_ENDPOINT: optionalText(
     'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`.',
     http,
   ),

@@ -12,8 +12,8 @@ import { inLongTransaction } from './write.ts';
  * waits.
  */
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
-  const known = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
-  for (const [table, isThere] of await db.rows(known, [])) {
+  const tablesWithTotals = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
+  for (const [table, isThere] of await db.rows(tablesWithTotals, [])) {
     if (!isThere) {
       await inLongTransaction(db, inside => inside.rows('select list_unwatch($1)', [table]));
       say(`${table} is gone: its totals are forgotten.`);
@@ -26,7 +26,7 @@ export async function repairCounts(db: Connection, say: (line: string) => void):
 }
 
 /** The most changes that one fold moves. On the embedded database everybody waits for a fold. */
-const portions = { postgres: 20_000, embedded: 5000 };
+const changesPerFold = { postgres: 20_000, embedded: 5000 };
 /** Milliseconds between folds. After `many` changes the pause is short, because readers add up those that wait. */
 const [pause, shortPause, many] = [1000, 100, 500];
 
@@ -34,7 +34,7 @@ const [pause, shortPause, many] = [1000, 100, 500];
  * Moves changes from the log to the totals (drizzle/migrations/0000_totals.sql), again and again until it is stopped.
  */
 export function startFolding({ writes, kind, available }: Database, log: Log): () => void {
-  const fold = (db: Connection) => db.rows('select list_fold($1)', [portions[kind]]);
+  const fold = (db: Connection) => db.rows('select list_fold($1)', [changesPerFold[kind]]);
   const folding = repeat({
     work: async () => {
       const [[moved] = []] = await inLongTransaction(writes, fold);
@@ -50,8 +50,8 @@ export function startFolding({ writes, kind, available }: Database, log: Log): (
   return () => void folding.close();
 }
 
-const changesWaiting = 'select count(*) from (select from list_log limit 100000) as waiting';
-const oldestTransaction = `select extract(epoch from now() - least(
+const changesWaitingQuery = 'select count(*) from (select from list_log limit 100000) as waiting';
+const oldestTransactionQuery = `select extract(epoch from now() - least(
   (select min(xact_start) from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()),
   (select min(prepared) from pg_prepared_xacts where database = current_database())))`;
@@ -61,7 +61,7 @@ export function watchTotals(metrics: Metrics, database: Database): void {
   const read = (text: string) => async (db: Connection) =>
     Math.max(0, Number((await db.rows(text, []))[0]?.[0] ?? 0));
   const waitingHelp = 'Changes that are not in the kept totals yet, up to 100,000.';
-  watchIn(metrics, database, 'totals_changes_waiting', waitingHelp, read(changesWaiting));
+  watchIn(metrics, database, 'totals_changes_waiting', waitingHelp, read(changesWaitingQuery));
   const oldestHelp = 'For how long the oldest open or prepared transaction of the database has been open.';
-  watchIn(metrics, database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransaction));
+  watchIn(metrics, database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransactionQuery));
 }

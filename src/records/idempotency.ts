@@ -21,10 +21,10 @@ export interface KeyedRequest {
 /** The response to the first arrival of a request. */
 export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'body'>;
 
-export const keptDays = 1;
+export const keyRetentionDays = 1;
 /** Bytes of an answer that are charged as one more request: long answers, kept for a day, could fill the disk. */
 const bytesPerCharge = 16 * 1024;
-const keptFor = keptDays * 24 * 3_600_000;
+const keyRetention = keyRetentionDays * 24 * 3_600_000;
 
 /**
  * Does the work and keeps its answer, in one transaction; or returns the answer of the first arrival. Only a success is
@@ -41,10 +41,10 @@ export async function withIdempotencyKey(
     const isFirst = await takeKey(inside, hash, request.fingerprint).catch(error => {
       throw isLockedOut(error) ? new LockedOut(hash) : error;
     });
-    if (!isFirst) return { ...(await recall(inside, hash, request.fingerprint)), replayed: true };
+    if (!isFirst) return { ...(await storedAnswer(inside, hash, request.fingerprint)), replayed: true };
     const answer = await work(inside);
-    const pieces = Math.floor(Buffer.byteLength(answer.body) / bytesPerCharge);
-    if (pieces > 0) await context.budget?.charge(pieces);
+    const extraPoints = Math.floor(Buffer.byteLength(answer.body) / bytesPerCharge);
+    if (extraPoints > 0) await context.budget?.charge(extraPoints);
     await orm(inside.db).update(idempotencyKeys).set(answer).where(eq(idempotencyKeys.hash, hash));
     return { ...answer, replayed: false };
   }
@@ -68,20 +68,20 @@ const hashKey = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
  */
 async function takeKey({ db, now }: Context, hash: string, fingerprint: string): Promise<boolean> {
   const createdAt = now().toISOString();
-  const oldest = new Date(now().getTime() - keptFor).toISOString();
+  const expiredBefore = new Date(now().getTime() - keyRetention).toISOString();
   const taken = await orm(db)
     .insert(idempotencyKeys)
     .values({ hash, fingerprint, createdAt })
     .onConflictDoUpdate({
       target: idempotencyKeys.hash,
       set: { fingerprint, createdAt },
-      setWhere: lt(idempotencyKeys.createdAt, oldest),
+      setWhere: lt(idempotencyKeys.createdAt, expiredBefore),
     })
     .returning({ hash: idempotencyKeys.hash });
   return taken.length > 0;
 }
 
-async function recall({ db }: Context, hash: string, expected: string): Promise<Answer> {
+async function storedAnswer({ db }: Context, hash: string, expected: string): Promise<Answer> {
   const [known] = await orm(db).select().from(idempotencyKeys).where(eq(idempotencyKeys.hash, hash));
   if (known?.fingerprint !== expected) throw keyReused();
   return known;

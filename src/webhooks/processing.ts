@@ -40,7 +40,7 @@ import {
  */
 
 const { id, fingerprint, attempts } = incomingColumns;
-const find = statement(incomingColumns, (builder, columns) =>
+const findEvents = statement(incomingColumns, (builder, columns) =>
   builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
@@ -61,15 +61,15 @@ export async function processBatch(
       waitLongerForLocks(inside.db),
       claimEvents(inside.db, { id: batch.id }),
       endBatch(inside.db, batch.id),
-      find(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
+      findEvents(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
     ]);
     if (!ours) return [];
     const free = new Set(claimed.filter(({ isFree }) => isFree).map(eventKeyOf));
     const events = found.filter(event => free.has(eventKeyOf(event)));
     // Events of busy customers, and events that a crashed node does not show yet, must not come first at the next look.
     const handled = new Set(events.map(eventKeyOf));
-    const left = claimed.filter(key => !handled.has(eventKeyOf(key)));
-    if (left.length > 0) await postpone(inside.db, left, pause);
+    const unhandled = claimed.filter(key => !handled.has(eventKeyOf(key)));
+    if (unhandled.length > 0) await postpone(inside.db, unhandled, pauseSeconds);
     events.forEach(check);
     if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
@@ -78,7 +78,7 @@ export async function processBatch(
 }
 
 /** Seconds until the next look at events that could not be processed now. */
-const pause = 0.5;
+const pauseSeconds = 0.5;
 
 const finish = statement({}, builder => {
   const arrays = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
@@ -136,7 +136,7 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
 
 /** How often a failed event is retried, and the most seconds before the first retry, which double up to a maximum. */
 type Retries = Record<'most' | 'delay', number>;
-const longestDelay = 3600;
+const maxDelay = 3600;
 
 /**
  * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried
@@ -158,11 +158,11 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
 }
 
 async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
-  const found = await find(db, { fingerprints: arrayText([key.fingerprint]) });
+  const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node does not show the event yet.
   if (!event) {
-    await postpone(db, [key], pause);
+    await postpone(db, [key], pauseSeconds);
     return undefined;
   }
   const attempt = event.attempts + 1;
@@ -175,7 +175,7 @@ async function failEvent({ db, now }: Context, key: Key, error: unknown, { most,
     .update(webhookEvents)
     .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
     .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
-  const wait = Math.min(delay * 2 ** event.attempts, longestDelay) * (0.5 + Math.random() / 2);
+  const wait = Math.min(delay * 2 ** event.attempts, maxDelay) * (0.5 + Math.random() / 2);
   await (outcome === 'dead' ? dequeue(db, [key]) : postpone(db, [key], wait, true));
   return { event, outcome };
 }

@@ -7,7 +7,7 @@ import { openLog } from '#src/telemetry/log.ts';
 import { Metrics } from '#src/telemetry/metrics.ts';
 import { build } from '#test/helper/app.ts';
 import { openTestDatabase } from '#test/helper/database.ts';
-import { countsOf } from '#test/helper/events/webhooks.ts';
+import { valuesOf } from '#test/helper/events/webhooks.ts';
 import { exchange, parse, request } from '#test/helper/http.ts';
 
 const database = await openTestDatabase(t);
@@ -100,7 +100,7 @@ t.test('a client that leaves before its response is sent is logged and counted a
   await sleep(50);
   t.match(ended(), [{ msg: 'client left', status: 499, path: '/api/users', address: '127.0.0.1' }]);
   t.equal(ended().length, 1);
-  const counts = await countsOf(metrics, 'http_request_duration_seconds_count');
+  const counts = await valuesOf(metrics, 'http_request_duration_seconds_count');
   t.same(Object.fromEntries(counts), { '{method="POST",route="/api/users",status="499"}': 1 });
 });
 

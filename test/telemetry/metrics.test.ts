@@ -6,7 +6,7 @@ import { openMetrics } from '#src/process/metrics.ts';
 import { Metrics } from '#src/telemetry/metrics.ts';
 import { build } from '#test/helper/app.ts';
 import { openTestDatabase } from '#test/helper/database.ts';
-import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '#test/helper/events/webhooks.ts';
+import { buildReceiver, paymentEvent, secret, signatureOf, valuesOf } from '#test/helper/events/webhooks.ts';
 
 t.test('requests are counted by route pattern, never by path', async t => {
   const metrics = new Metrics();
@@ -17,7 +17,7 @@ t.test('requests are counted by route pattern, never by path', async t => {
   await call('GET', '/no/such/path', 404);
   await call('PROPFIND', '/api/users', 405);
   await call('GET', '/docs/json', 200);
-  const counts = await countsOf(metrics, 'http_request_duration_seconds_count');
+  const counts = await valuesOf(metrics, 'http_request_duration_seconds_count');
   t.same(Object.fromEntries(counts), {
     '{method="POST",route="/api/users",status="201"}': 1,
     '{method="GET",route="/api/users/:user_id",status="200"}': 1,
@@ -66,13 +66,13 @@ t.test('waiting events are counted, with the age of the oldest', async t => {
   await orm(database.writes)
     .update(webhookQueue)
     .set({ dueAt: new Date(Date.now() - 60_000).toISOString() });
-  t.equal((await countsOf(metrics, 'webhook_events')).get('{status="received"}'), 1);
-  const age = (await countsOf(metrics, 'webhook_oldest_waiting_seconds')).get('') ?? 0;
+  t.equal((await valuesOf(metrics, 'webhook_events')).get('{status="received"}'), 1);
+  const age = (await valuesOf(metrics, 'webhook_oldest_waiting_seconds')).get('') ?? 0;
   t.ok(age >= 60 && age < 70, `${age} s`);
   await database.close();
-  t.same(await countsOf(metrics, 'database_up'), new Map([['', 0]]));
+  t.same(await valuesOf(metrics, 'database_up'), new Map([['', 0]]));
   t.same(
-    await countsOf(metrics, 'webhook_oldest_waiting_seconds'),
+    await valuesOf(metrics, 'webhook_oldest_waiting_seconds'),
     new Map(),
     'no value rather than an old one',
   );

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { buildReceiver, countsOf, paymentEvent, secret, signatureOf } from '#test/helper/events/webhooks.ts';
+import { buildReceiver, paymentEvent, secret, signatureOf, valuesOf } from '#test/helper/events/webhooks.ts';
 
 const event = paymentEvent();
 const raw = JSON.stringify(event);
@@ -39,7 +39,7 @@ t.test('a wrong signature is refused without the reason, which only the metrics 
     const series = `{provider="stripe",reason="${reason}"}`;
     expected.set(series, (expected.get(series) ?? 0) + 1);
   }
-  t.same(await countsOf(metrics, 'webhooks_refused_total'), expected);
+  t.same(await valuesOf(metrics, 'webhooks_refused_total'), expected);
   t.equal((await call('GET', '/api/webhook-events', 200)).body.data.length, 0, 'nothing was stored');
 });
 
@@ -61,7 +61,7 @@ t.test('any pair of secret and signature may match, and the secret that did is c
   await call('POST', path, 200, { raw, headers: { 'stripe-signature': current } });
   const received = (outcome: string, index: string) =>
     `{provider="stripe",outcome="${outcome}",secret="${index}"}`;
-  const counted = await countsOf(metrics, 'webhooks_received_total');
+  const counted = await valuesOf(metrics, 'webhooks_received_total');
   t.equal(counted.get(received('received', '1')), 1);
   t.equal(counted.get(received('repeated', '0')), 1);
 });

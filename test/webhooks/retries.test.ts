@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
 import { countRows } from '#test/helper/database.ts';
-import { buildReceiver, countsOf, paymentEvent } from '#test/helper/events/webhooks.ts';
+import { buildReceiver, paymentEvent, valuesOf } from '#test/helper/events/webhooks.ts';
 
 const [atOnce, late] = [{ retryDelay: 0 }, { retryDelay: 3600 }];
 
@@ -39,7 +39,7 @@ t.test('an event that always fails becomes dead, is counted, and can be replayed
   await deliver(paymentEvent());
   const dead = await eventually('status=dead', 'dead');
   t.match(dead, { attempts: 2, lastError: 'not fixed yet', processedAt: null });
-  t.equal((await countsOf(metrics, 'webhook_attempts_failed_total')).get('{outcome="dead"}'), 1);
+  t.equal((await valuesOf(metrics, 'webhook_attempts_failed_total')).get('{outcome="dead"}'), 1);
   // A dead event that the provider sends again is acknowledged, but not retried.
   await deliver(paymentEvent());
   t.equal((await call('GET', `/api/webhook-events/${dead.id}`, 200)).body.status, 'dead');

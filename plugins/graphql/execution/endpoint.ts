@@ -8,7 +8,7 @@ import type { SchemaPart } from '#plugins/graphql/schema.ts';
 import { charge } from '#plugins/http/admission/limits.ts';
 import { payerOf, requireDatabase, writeContext } from '#plugins/http/context.ts';
 import { readKey } from '#plugins/http/requests/idempotency.ts';
-import { handOver, longestTurn } from '#plugins/http/streams.ts';
+import { longestWait, takeOnce } from '#plugins/http/streams.ts';
 import type { GraphQLRequest } from '#schemas/service/graphql.ts';
 import type { Settings } from '#schemas/settings.ts';
 import type { Context } from '#src/access/context.ts';
@@ -78,7 +78,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         yield undefined;
         continue;
       }
-      yield await turns.inTurn(request.caller.account.name, performance.now() + longestTurn, async () => {
+      yield await turns.inTurn(request.caller.account.name, performance.now() + longestWait, async () => {
         if (price > 1) await charge(request, 0);
         const deadline = performance.now() + handlerTimeout(settings);
         const payer: Payer = {
@@ -94,7 +94,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
         const budget = new Budget(payer, price);
         return inPlace(request, estimate, budget, async context => {
           const result = await make({ context: { ...context, deadline, budget }, estimate, toSent });
-          return handOver(result.sent);
+          return takeOnce(result.sent);
         });
       });
       if (charged > 0) await charge(request, 0);

@@ -76,7 +76,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   }
 
   /** Refuses an invalid document and invalid variables; returns the variables with their defaults. */
-  function validated(operation: Operation, variables: Variables): Variables {
+  function validateAndDefault(operation: Operation, variables: Variables): Variables {
     const { document, definition } = operation;
     operation.validationErrors ??= validate(schema, document, [...specifiedRules, ...rules], options);
     if (operation.validationErrors.length > 0)
@@ -94,7 +94,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
         return await app.graphql(operation.document, { ...inside }, variables, name?.value);
       } catch (error) {
         // Mercurius has this error for a document and for variables; `validated` throws the precise one.
-        if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION') validated(operation, variables);
+        if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION')
+          validateAndDefault(operation, variables);
         throw error;
       }
     };
@@ -107,22 +108,22 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
    */
   async function* subscribe(operation: Operation, variables: Variables, follower: Follower) {
     const { document, definition } = operation;
-    const values = validated(operation, variables);
+    const values = validateAndDefault(operation, variables);
     // `makeReader` returns a function that refuses any other selection.
     const [node] = definition.selectionSet.selections as readonly [FieldNode];
     const name = node.name.value;
     const field = schema.getSubscriptionType()?.getFields()[name] as GraphQLField<unknown, unknown>;
     const args = { schema, document, variableValues: variables, operationName: definition.name?.value };
     for await (const change of openChanges(feed, name, getArgumentValues(field, node, values), follower)) {
-      const resultIn = async (contextValue: OperationContext) => {
+      const executeIn = async (contextValue: OperationContext) => {
         const { errors = [], ...result } = await execute({
           ...args,
           rootValue: { [name]: change },
           contextValue,
         });
-        return { ...result, errors: errors.filter(error => !isGone(error)) };
+        return { ...result, errors: errors.filter(error => !isParentGone(error)) };
       };
-      yield change && (<T>(how: Run<T>) => runWith(how, resultIn));
+      yield change && (<T>(how: Run<T>) => runWith(how, executeIn));
     }
   }
   return { schema, run, subscribe };
@@ -132,5 +133,5 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
  * Whether the parent of a changed record was not found. The record was read with its page and then vanished with its
  * parent: it is null in the result, as it is for those who read it now.
  */
-const isGone = ({ path, originalError }: GraphQLError) =>
+const isParentGone = ({ path, originalError }: GraphQLError) =>
   path?.length === 3 && explain(originalError).code === 'not_found';

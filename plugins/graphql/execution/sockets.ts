@@ -4,7 +4,7 @@ import type { ExecutionArgs, FormattedExecutionResult } from 'graphql';
 import { makeServer, type WebSocket as ServerSocket } from 'graphql-ws';
 import { publicErrors } from '#plugins/graphql/errors.ts';
 import { charge } from '#plugins/http/admission/limits.ts';
-import { handOver, mostUnsent, type Stream, serviceEnds } from '#plugins/http/streams.ts';
+import { clientShouldReturn, mostUnsent, type Stream, takeOnce } from '#plugins/http/streams.ts';
 import { need } from '#src/access/need.ts';
 import { AppError } from '#src/core/errors.ts';
 import { explain } from '#src/database/databaseErrors.ts';
@@ -179,8 +179,8 @@ function openStream({ socket, request }: ClientSocket, kind: 'events' | 'socket'
   if (socket.readyState !== socket.OPEN) close();
   const endWithRight = () => {
     const { reason } = signal;
-    if (reason !== serviceEnds && !(reason instanceof AppError)) return;
-    end(socket, reason === serviceEnds ? restart : forbidden);
+    if (reason !== clientShouldReturn && !(reason instanceof AppError)) return;
+    end(socket, reason === clientShouldReturn ? restart : forbidden);
   };
   if (signal.aborted) endWithRight();
   else signal.addEventListener('abort', endWithRight);
@@ -189,7 +189,7 @@ function openStream({ socket, request }: ClientSocket, kind: 'events' | 'socket'
 
 /** A result that gives its data away when it is serialized: graphql-ws holds it while it waits for the next one. */
 function once({ data, ...rest }: { data?: unknown }): object {
-  return { ...rest, ...(data !== undefined && { data: { toJSON: handOver(data) } }) };
+  return { ...rest, ...(data !== undefined && { data: { toJSON: takeOnce(data) } }) };
 }
 
 /** The results without the empty ones. The stream ends with them, or as soon as the client wants no more. */

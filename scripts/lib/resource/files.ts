@@ -53,7 +53,7 @@ function tableFile(plan: Plan): string {
     ...fields.map(field => `${field.name}: ${columnLine(field, title)}`),
     ...parents.map(parent => `${parent.member}: uuid('${parent.column}')${notNull(parent)}`),
   ];
-  const rules = ruleLines(plan);
+  const rules = constraintLines(plan);
   return `import type { ${title} } from '#schemas/${name}.ts';
 import { type ColumnsOf, instant, json, recordColumns, textByCode } from '#drizzle/columns.ts';
 import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '#drizzle/orm.ts';
@@ -74,7 +74,7 @@ function importLines({ name, parents }: Plan, nameIn: (resource: Parent['resourc
 }
 
 /** Keys, indexes and checks. An index of a sort or filter is unique, or ends in the id as the order of a list does. */
-function ruleLines(plan: Plan): string[] {
+function constraintLines(plan: Plan): string[] {
   const { plural, table, parents, fields } = plan;
   const filtered = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
   return [
@@ -83,8 +83,8 @@ function ruleLines(plan: Plan): string[] {
       return `foreignKey({ name: '${table}_${column}_fkey', columns: [table.${member}], foreignColumns: [${of}.id] })`;
     }),
     ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), `table.${member}`)),
-    ...filtered.map(field => indexOn(table, field.column, indexedText(field))),
-    ...uniqueNames(plan).map(
+    ...filtered.map(field => indexOn(table, field.column, indexExpression(field))),
+    ...uniqueKeys(plan).map(
       ({ columns, indexed }) => `uniqueIndex('${table}_${columns.join('_')}_key').on(${indexed.join(', ')})`,
     ),
     ...fields.flatMap(({ name, column, type: { check } }) =>
@@ -95,7 +95,7 @@ function ruleLines(plan: Plan): string[] {
 
 const indexOn = (table: string, column: string, indexed: string) =>
   `index('${table}_${column}_index').on(${indexed}, table.id)`;
-const indexedText = ({ name, type }: Field) => type.indexed?.(`table.${name}`) ?? `table.${name}`;
+const indexExpression = ({ name, type }: Field) => type.indexed?.(`table.${name}`) ?? `table.${name}`;
 const notNull = ({ isOptional }: { isOptional: boolean }) => (isOptional ? '' : '.notNull()');
 
 function columnLine(field: Field, title: string): string {
@@ -107,7 +107,7 @@ function columnLine(field: Field, title: string): string {
 }
 
 /** The unique fields. If there are no fields at all, the parents are unique together. */
-const uniqueNames = ({ parents, fields }: Plan) =>
+const uniqueKeys = ({ parents, fields }: Plan) =>
   fields.length === 0
     ? [
         {
@@ -118,23 +118,27 @@ const uniqueNames = ({ parents, fields }: Plan) =>
       ]
     : fields
         .filter(({ isUnique }) => isUnique)
-        .map(field => ({ columns: [field.column], members: [field.name], indexed: [indexedText(field)] }));
+        .map(field => ({
+          columns: [field.column],
+          members: [field.name],
+          indexed: [indexExpression(field)],
+        }));
 
 /** The fields for whose values totals are kept. */
-export const countedNames = ({ fields }: Plan) =>
+export const countedFields = ({ fields }: Plan) =>
   fields.filter(({ type, isOptional }) => type.words && !isOptional);
 
 /** The service, ready for rules. */
 function serviceFile(plan: Plan): string {
   const { name, plural, parents, owner, isPrivate } = plan;
-  const counted = countedNames(plan).map(field => `'${field.name}'`);
-  const unique = uniqueNames(plan).map(({ members }) =>
+  const counted = countedFields(plan).map(field => `'${field.name}'`);
+  const unique = uniqueKeys(plan).map(({ members }) =>
     members.length === 1 ? `'${members}'` : `[${members.map(member => `'${member}'`).join(', ')}]`,
   );
   const rules = [
     counted.length > 0 && `counted: [${counted.join(', ')}]`,
     unique.length > 0 && `unique: [${unique.join(', ')}]`,
-    parents.length > 0 && `belongsTo: { ${parents.map(parent => belongingLine(plan, parent)).join(', ')} }`,
+    parents.length > 0 && `belongsTo: { ${parents.map(parent => belongsToEntry(plan, parent)).join(', ')} }`,
     owner && `owner: '${owner.member}'`,
     isPrivate && `readBy: 'owner'`,
   ].filter(Boolean);
@@ -157,7 +161,7 @@ export const ${plural} = {
 `;
 }
 
-function belongingLine({ name, plural }: Plan, { member, resource, children }: Parent): string {
+function belongsToEntry({ name, plural }: Plan, { member, resource, children }: Parent): string {
   const parent = resource.name === name ? `'itself'` : resource.name;
   return `${member}: { parent: ${parent}${children === plural ? '' : `, children: '${children}'`} }`;
 }

@@ -9,7 +9,7 @@ import { rowsOf } from '#src/database/statements/statement.ts';
 import { totalsStatement } from './counts.ts';
 import { type CursorPosition, makeCursor, readCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
-import { readCounting, readPassing, rowsOfPoint } from './prices.ts';
+import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
 import {
   type Criteria,
   type Cursors,
@@ -61,8 +61,8 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const { toRecord } = this.#planOf(reading);
     const values = cursorValues(query);
     const read = (db: Connection, $most: number) =>
-      this.#planOf({ ...reading, isFew: $most <= rowsOfPoint }).run(db, { ...values, $most });
-    const rows = await readCounting(context, read, ([first]) => Number(first?.at(-1)));
+      this.#planOf({ ...reading, isFew: $most <= rowsPerPoint }).run(db, { ...values, $most });
+    const rows = await readAndCharge(context, read, ([first]) => Number(first?.at(-1)));
     const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
     const { page = 1, limit } = query;
     const total = Number(rows[0]?.at(-2));
@@ -108,13 +108,13 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const { $skip } = cursorValues(query);
     // Counting the lists pays for the rows that the pages pass, because it counts at least as many.
     const totals =
-      $skip * ids.length >= rowsOfPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
+      $skip * ids.length >= rowsPerPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
     const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
     const how = { from: 'number', perParent: filter, brief: query.$brief } as const;
     const plan = this.#planOf(this.#readingOf({ ...query, [filter]: '' }, how));
     const limits = { limit: query.limit + 1, $most: most + ids.length };
     const values = { ...cursorValues(query), ...limits, $parents: ids.join() };
-    const rows = await readPassing(context, passed, db => plan.run(db, values));
+    const rows = await readOnConnectionFor(context, passed, db => plan.run(db, values));
     const byParent = Map.groupBy(rows, plan.parentOf);
     const cutRange = (id: string) =>
       this.#sliceOf({ ...query, [filter]: id }, plan, byParent.get(id) ?? [], false);
@@ -133,7 +133,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const make = () => rowsOf(totalsStatement(this.#rules, selection));
     const run = keptIn(this.#totals, JSON.stringify(selection), make);
     const values = { ...criteria, ...readPeriod(criteria), $parents: ids.join() };
-    const rows = await readCounting(
+    const rows = await readAndCharge(
       context,
       (db, $most) => run(db, { ...values, $most }),
       rows => rows.reduce((sum, [, , passed]) => sum + Number(passed), 0),

@@ -2,24 +2,24 @@ import type { Context } from '#src/access/context.ts';
 import type { Connection } from '#src/database/connection.ts';
 
 /** Rows that may be counted or passed for one point. */
-export const rowsOfPoint = 10_000;
+export const rowsPerPoint = 10_000;
 /** Points above which a list is costly: other reads would wait for the connection that it uses. */
-const costly = 10;
+const costlyAbove = 10;
 
 /** Reads on the connection for costly work, if so many rows are costly. A transaction keeps its own connection. */
-export const readPassing = <T>(
+export const readOnConnectionFor = <T>(
   { db, budget }: Context,
   rows: number,
   read: (db: Connection) => Promise<T>,
 ): Promise<T> =>
-  budget && rows > costly * rowsOfPoint && !db.isTransaction ? budget.payer.onCostly(read) : read(db);
+  budget && rows > costlyAbove * rowsPerPoint && !db.isTransaction ? budget.payer.onCostly(read) : read(db);
 
 /**
  * Reads a list with a limit on the rows that are counted or passed, and charges for them. How many there are is not
  * known yet, so the first limit is what costs nothing, the second what is not costly, and the third what the caller
  * has points for.
  */
-export async function readCounting<T>(
+export async function readAndCharge<T>(
   inside: Context,
   read: (db: Connection, most: number) => Promise<T>,
   countedIn: (result: T) => number,
@@ -29,19 +29,19 @@ export async function readCounting<T>(
   const { payer } = budget;
   const readFor = async (points: number, db: Connection) => {
     budget.check();
-    const result = await read(db, (points + 1) * rowsOfPoint);
-    const price = Math.floor(countedIn(result) / rowsOfPoint);
+    const result = await read(db, (points + 1) * rowsPerPoint);
+    const price = Math.floor(countedIn(result) / rowsPerPoint);
     return price > points ? undefined : { result, price };
   };
   const free = await readFor(0, db);
   if (free) return free.result;
   // Reserves points before the rows are counted: parallel reads would spend the same points.
-  const reserved = await payer.reserve(costly);
+  const reserved = await payer.reserve(costlyAbove);
   const found = await readFor(reserved, db);
-  if (!found && reserved < costly) await budget.charge(1);
+  if (!found && reserved < costlyAbove) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
   if (found) return found.result;
-  return readPassing(inside, Number.POSITIVE_INFINITY, async db => {
+  return readOnConnectionFor(inside, Number.POSITIVE_INFINITY, async db => {
     // Reserves nothing, so that other requests go on: one costly read of an account at a time uses what is left.
     for (;;) {
       const left = await payer.left();

@@ -34,7 +34,7 @@ async function startLoad(service: Service, name: string): Promise<Load> {
 }
 
 /** Checks that no connection of a client and nothing acknowledged is lost, and that the pool is as large as before. */
-async function checkAfter(t: Test, service: Service, server: LocalPostgres, load: Load) {
+async function checkRecovery(t: Test, service: Service, server: LocalPostgres, load: Load) {
   await untilReady(service);
   const before = load.counts.answered;
   await until('requests are answered again', () => load.counts.answered > before + 20);
@@ -107,7 +107,7 @@ t.test('while Postgres is away', async t => {
         await server.start();
         await untilReady(service);
       }
-      await checkAfter(t, service, server, load);
+      await checkRecovery(t, service, server, load);
     },
   );
 
@@ -127,7 +127,7 @@ t.test('while Postgres is away', async t => {
       t.match(line, { reason: 'no answer within 5 s' });
       await sleep(1000);
       server.thaw();
-      await checkAfter(t, service, server, load);
+      await checkRecovery(t, service, server, load);
     },
   );
 

@@ -24,7 +24,7 @@ import { until } from '#test/rig/process.ts';
 import { domain } from '#test/world/index.ts';
 
 /** Returns the values of one metric by its labels as they are written. */
-export async function countsOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
+export async function valuesOf(metrics: Metrics, name: string): Promise<Map<string, number>> {
   const lines = (await metrics.registry.metrics()).matchAll(/^(\w+)(\{.*\})? (\S+)$/gm);
   return new Map(
     [...lines]
