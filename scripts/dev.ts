@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Arguments, mainOf } from '#src/command.ts';
 import { exit } from '#src/process/exit.ts';
 
@@ -15,38 +14,43 @@ Example: PORT=4000 npm run dev -- --inspect 9230`;
 
 const options = { inspect: { type: 'string', default: '9229' } } as const;
 
-async function main({ values: { inspect } }: Arguments<typeof options>): Promise<void> {
+async function dev({ values: { inspect } }: Arguments<typeof options>): Promise<void> {
   const flags = [`--inspect=${inspect}`, '--disable-warning=ExperimentalWarning'];
-  while (true) {
-    const changed = nextChange();
-    const server = spawn(process.execPath, [...flags, 'src/main.ts'], { stdio: 'inherit' });
+  const leaving = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => leaving.abort());
+  while (!leaving.signal.aborted) {
+    const changed = nextChange(leaving.signal);
+    // Detached, because Ctrl-C must not reach the server, too: a second signal would end it at once.
+    const server = spawn(process.execPath, [...flags, 'src/main.ts'], { stdio: 'inherit', detached: true });
     const ended = once(server, 'exit');
-    const leave = () => void ended.then(() => exit(0));
-    // Ctrl-C reaches the server, too: a second signal from here would end it at once.
-    process.removeAllListeners('SIGINT').once('SIGINT', leave);
-    process.removeAllListeners('SIGTERM').once('SIGTERM', () => server.kill() && leave());
-    console.log(`${await changed} has changed.`);
-    server.kill();
+    ended.then(
+      () => server.killed || console.log('The server has ended. It starts again when a file changes.'),
+    );
+    const file = await changed.finally(() => server.kill());
+    if (file) console.log(`${file} has changed.`);
+    // A server that stands at a breakpoint does not end by itself.
+    const timer = setTimeout(() => server.kill('SIGKILL'), 10_000);
     await ended;
+    clearTimeout(timer);
   }
+  await exit(0);
 }
 
 /**
- * Waits for the next file to change. Folders are watched, because `node --watch` (24.21) watches files, and loses one
- * that an editor or git has replaced.
+ * The next file that changes, if any does before the end. Folders are watched, because `node --watch` (24.21) watches
+ * files, and loses one that an editor or git has replaced.
  */
-async function nextChange(): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
+function nextChange(leaving: AbortSignal): Promise<string | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const watching = new AbortController();
+  leaving.addEventListener('abort', () => resolve(undefined), watching);
   for (const folder of globSync('{.,{src,plugins,schemas,drizzle}{,/**/}}'))
     watch(folder, watching, (_event, file) => {
-      if (file && (folder !== '.' || file === '.env')) resolve(join(folder, file));
-    });
-  const file = await promise;
-  // Several files may be saved at once.
-  await sleep(50);
-  watching.abort();
-  return file;
+      // Editors write temporary files, too.
+      const isSource = folder === '.' ? file === '.env' : /^[^.].*\.\w+$/.test(file ?? '');
+      if (isSource) resolve(join(folder, file ?? ''));
+    }).on('error', reject);
+  return promise.finally(() => watching.abort());
 }
 
-await mainOf(import.meta, { usage, options, run: main });
+export const main = await mainOf(import.meta, { usage, options, run: dev });

@@ -76,7 +76,8 @@ export async function buildApp(dependencies: AppDependencies) {
   metrics.caches.set('limited_names', allowance.store.size);
   if (credentials) metrics.caches.set('api_keys', credentials.keys.size);
 
-  // Sets what every hook reads. Hooks run in this order, and each plugin names those that must stand before it.
+  // Hooks run in this order. A plugin names those before it that a promise depends on, and the start refuses another
+  // order. This one sets what the others read, and refuses routes before the gate.
   await app.register(routing);
   // Cuts a connection that pipelines too many requests, before they cost more.
   await app.register(connections);
@@ -88,13 +89,13 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(parsing);
   // Gives every answer its headers, even a refusal by a later plugin.
   await app.register(headers);
-  // Logs every request, even one that a later plugin refuses.
+  // Logs every request that was not cut, even one that a later plugin refuses.
   await app.register(logging, { metrics });
   // Lets pages of other origins read the answers, even a refusal by a later plugin.
   await app.register(cors, { origins: splitList(settings.CORS_ORIGINS) });
   // Refuses requests to a busy service before the caller is looked up.
   await app.register(pressure, { settings, metrics, maxDelay: dependencies.maxDelay });
-  // Collects the routes, so it stands before the first of them.
+  // Collects the routes, so it stands before all but the one of CORS.
   await app.register(methods);
   // Finds out who calls.
   await app.register(identity, { credentials, limits: allowance });
@@ -102,8 +103,9 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(limits, { limits: allowance });
   // Refuses callers without the scope of the route.
   await app.register(gate);
-  // Gives handlers what they work with. A request that gets here has a caller, a limit and a deadline.
+  // Gives handlers what they work with: the caller, the limit and the deadline that the hooks above have set.
   await app.register(contexts, { database, now });
+  // Gives them streams, which use such a context.
   await app.register(streams, { settings, metrics });
 
   const open = credentials === undefined;

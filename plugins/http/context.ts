@@ -28,7 +28,7 @@ async function register(
   app.decorate('contextParts', { database, now, costlyTurns: new Shares(1) });
 }
 
-export default fp(register, { name: 'contexts', dependencies: ['pressure', 'limits'] });
+export default fp(register, { name: 'contexts', dependencies: ['pressure', 'gate'] });
 
 /** Fails while the database cannot be reached. */
 export function requireDatabase({ server }: FastifyRequest): void {

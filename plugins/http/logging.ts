@@ -69,7 +69,7 @@ async function register(app: FastifyInstance, { metrics }: { metrics: Metrics })
   });
 }
 
-export default fp(register, { name: 'logging', dependencies: ['routing', 'proxies'] });
+export default fp(register, { name: 'logging', dependencies: ['routing', 'connections', 'proxies'] });
 
 /**
  * Logs one line for a request, without personal data: a query may contain names, and a mistyped path an e-mail address.

@@ -21,7 +21,7 @@ async function register(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', route => void routes.push(route));
 }
 
-export default fp(register, { name: 'methods' });
+export default fp(register, { name: 'methods', dependencies: ['cors'] });
 
 /** A known path with another method is a 405 with `Allow`, not a 404. To be called after all routes are registered. */
 export function refuseOtherMethods(app: FastifyInstance): void {

@@ -12,7 +12,7 @@ async function register(app: FastifyInstance, { trusted }: { trusted: boolean })
   });
 }
 
-export default fp(register, { name: 'proxies' });
+export default fp(register, { name: 'proxies', dependencies: ['connections'] });
 
 /** Warns once of a proxy that is not trusted: all callers behind it have one address, and share one rate limit. */
 function warnOnce(app: FastifyInstance): void {

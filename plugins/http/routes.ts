@@ -9,12 +9,16 @@ declare module 'fastify' {
   }
 }
 
-/** Looks up the route's configuration before all other hooks. */
+/** Looks up the route's configuration before all other hooks. Refuses a route that the gate would not know. */
 async function register(app: FastifyInstance): Promise<void> {
   app.decorateRequest('config');
   app.addHook('onRequest', (request, _reply, done) => {
     request.config = request.routeOptions.config;
     done();
+  });
+  app.addHook('onRoute', ({ url }) => {
+    // The CORS plugin answers the preflights of all paths.
+    if (url !== '*' && !app.hasPlugin('gate')) throw new Error(`Register ${url} after the gate.`);
   });
 }
 

@@ -34,7 +34,7 @@ export function acceptUpgrade(request: IncomingMessage): boolean {
 /** What outlives the answer to a request; aborted when the caller's right or the service ends. */
 export type Stream = Follower & { close: () => void };
 
-/** All in milliseconds. */
+/** Milliseconds. */
 const checkRightEvery = 3000;
 const stalledFor = 2000;
 const silentFor = 60_000;
@@ -95,20 +95,23 @@ async function register(app: FastifyInstance, { settings, metrics }: Options): P
 export default fp(register, { name: 'streams', dependencies: ['contexts'] });
 
 /** Why a stream is aborted when its client should come back. */
-export const clientShouldReturn = new Error('The service ends.');
+export const clientShouldReturn = new Error('The client should come back.');
 
 const tooMany = (maximum: number) => {
   const details = { code: 'rate_limited', retryAfter: 5 };
   return new AppError('rate_limited', `A caller can have ${maximum} streams at once.`, details);
 };
 
-/** Identifies the caller again, and fails when they may not read any more. Returns whether this remains unknown. */
+/**
+ * Identifies the caller again, and fails when they may not read any more. Returns whether the issuer could not say so:
+ * twice in a row ends the stream.
+ */
 async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<boolean> {
   await request.identify('again');
   const { refusal, actor } = request.caller;
   const code = refusal ? explain(refusal).code : undefined;
   if (code === 'unauthenticated') throw refusal;
-  // While the database is away, the last answer counts.
+  // While the database is away, the last answer counts, however often.
   const isUnsure = code !== undefined && code !== 'unavailable';
   if (isUnsure && wasUnsure) throw clientShouldReturn;
   need(request.caller, 'read or own');

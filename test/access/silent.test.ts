@@ -1,4 +1,5 @@
 import { fastify } from 'fastify';
+import fp from 'fastify-plugin';
 import t from 'tap';
 import gate from '#plugins/http/admission/gate.ts';
 import identity from '#plugins/http/admission/identity.ts';
@@ -9,6 +10,8 @@ import { testLog } from '#test/helper/database.ts';
 t.test('an application does not start if a route declares no scope', async t => {
   const app = fastify();
   const limits = await openRateLimits({ RATE_LIMIT_WINDOW: 1 }, testLog);
+  for (const name of ['routing', 'cors', 'proxies', 'pressure', 'limits'])
+    await app.register(fp(async () => {}, { name }));
   await app.register(methods);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(gate);

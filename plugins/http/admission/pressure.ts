@@ -97,7 +97,7 @@ async function register(app: FastifyInstance, options: Options): Promise<void> {
   });
 }
 
-export default fp(register, { name: 'pressure', dependencies: ['routing', 'headers', 'logging'] });
+export default fp(register, { name: 'pressure', dependencies: ['routing', 'headers', 'logging', 'cors'] });
 
 const isCounted = ({ config }: FastifyRequest) => config.shed !== false;
 

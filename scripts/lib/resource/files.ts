@@ -146,7 +146,7 @@ function serviceFile(plan: Plan): string {
   return `import { ${plural} as table } from '#drizzle/tables/${plural}.ts';
 import { ${name} as contract } from '#schemas/${name}.ts';
 import { removalOf } from '#src/records/deletions.ts';
-import { updatesOf, creationOf } from '#src/records/records.ts';
+import { creationOf, updatesOf } from '#src/records/records.ts';
 import { type Operations, resourceOf } from '#src/records/resource.ts';
 ${importLines(plan, ({ name }) => name)}
 

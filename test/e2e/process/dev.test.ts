@@ -86,3 +86,12 @@ t.test('a debugger stops at a breakpoint in TypeScript', async t => {
   send(3, 'Debugger.resume');
   t.equal((await answer).status, 200);
 });
+
+// A terminal sends Ctrl-C to all of a group, and npm sends it once more.
+t.test('Ctrl-C ends the service in order', async t => {
+  dev.signal('SIGINT');
+  dev.signal('SIGINT');
+  await until('npm run dev has ended', () => !dev.running);
+  t.match(readFileSync(join(folder, 'dev.log'), 'utf8'), /"msg":"Ended\."\}\s*$/);
+  t.equal(await home(), '');
+});

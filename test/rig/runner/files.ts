@@ -75,7 +75,10 @@ export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; t
   const runsOn = (suite: Suite) => (file: TestFile) =>
     suitesOf(file).includes(suite) || (suites.length > 0 && parts.includes(file.path));
   const named = suites.length > 0 ? suites : parts.length > 0 ? [...both, 'e2e' as const] : both;
-  return named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
+  const runs = named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
+  if (runs.some(({ tests }) => tests.length > 0)) return runs;
+  const elsewhere = [...new Set(chosen.flatMap(suitesOf))];
+  throw new OperatorError(`These tests run with: npm test -- ${elsewhere.join(' or ')} ${parts.join(' ')}`);
 }
 
 /** A test of a database runs on each that its first line or its folder names; a test that needs none runs once. */
@@ -93,8 +96,8 @@ function imports(file: string, target: string, seen = new Set<string>()): boolea
   if (file === target) return true;
   if (seen.has(file) || !file.startsWith('test/')) return false;
   seen.add(file);
-  const names = readFileSync(file, 'utf8').matchAll(/ from '(?:#|(\.\/))([^']+)'/g);
-  return [...names].some(([, beside, name = '']) =>
-    imports(beside ? join(dirname(file), name) : name, target, seen),
+  const names = readFileSync(file, 'utf8').matchAll(/ from '(#|\.)([^']+)'/g);
+  return [...names].some(([, root, name = '']) =>
+    imports(root === '#' ? name : join(dirname(file), `.${name}`), target, seen),
   );
 }

@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { type Arguments, mainOf } from '#src/command.ts';
 import { exit } from '#src/process/exit.ts';
 import { makeDataFolder, makeSnapshot, startCitus, startServer } from './databases.ts';
@@ -24,7 +24,7 @@ const workers: Record<Suite, number> = { embedded: 2, postgres: 2, e2e: 3, night
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
 async function main({ positionals }: Arguments<typeof options>): Promise<void> {
-  const parts = positionals.filter(name => !isSuite(name)).map(part => part.replace(/^\.\//, ''));
+  const parts = positionals.filter(name => !isSuite(name)).map(part => relative('', part));
   // Tests are chosen before anything is started, because one may have unknown words.
   const runs = chooseTests(positionals.filter(isSuite), parts);
   const folder = makeFolder();
