@@ -31,14 +31,14 @@ export function acceptUpgrade(request: IncomingMessage): boolean {
   return true;
 }
 
-/** What outlives the answer to a request; aborted when the caller's right or the service ends. */
+/** What goes on after a request was accepted. It is aborted when the caller's right or the service ends. */
 export type Stream = Follower & { close: () => void };
 
 /** Milliseconds. */
 const checkRightEvery = 3000;
 const stalledFor = 2000;
 const silentFor = 60_000;
-/** How long a page or a result may wait for others of its account. */
+/** How long a page or a result may wait for other ones that the same account reads. */
 export const longestWait = 60_000;
 /** Bytes that may wait for one client. */
 export const mostUnsent = 1_000_000;
@@ -147,7 +147,7 @@ export async function sendEvents(
   }
   const writtenText = ({ value = '' }: typeof first) => (typeof value === 'string' ? value : value());
   async function next() {
-    // While a client catches up, it gets a past event only when those before it have left.
+    // A client that catches up gets its next past event when the earlier ones have been sent.
     const { signal } = stream;
     if (stream.isBehind && raw.writableNeedDrain) await once(raw, 'drain', { signal }).catch(() => {});
     const event = await events.next();
@@ -160,7 +160,7 @@ export async function sendEvents(
   let before = 0;
   watch = setInterval(() => {
     const unsent = body.readableLength;
-    // A client may be slow to catch up: no new events wait for it.
+    // A client that catches up may be slow, because no new events wait for it.
     if (!stream.isBehind && unsent >= mostUnsent && unsent === before) raw.destroy();
     before = unsent;
   }, stalledFor);
@@ -170,7 +170,7 @@ export async function sendEvents(
   return reply.type('text/event-stream').headers({ 'x-accel-buffering': 'no' }).send(body);
 }
 
-/** Hands a value over once: a generator that waits holds what it has yielded, and a result may have megabytes. */
+/** Gives a value away once: a waiting generator keeps what it has yielded, and a result may have megabytes. */
 export function takeOnce<T>(value: T): () => T {
   const held = [value];
   return () => held.pop() as T;

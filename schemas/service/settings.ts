@@ -25,7 +25,7 @@ export const serviceSettings = {
     choice(
       ['development', 'production', 'test'],
       undefined,
-      '`production` refuses to start until `AUTH_MODE` is set; with the others, an event can be made to fail: see docs/webhooks.md.',
+      '`production` refuses to start until `AUTH_MODE` is set. The others let you make an event fail: see docs/webhooks.md.',
     ),
   ),
   PORT: whole([0, 65535], 3000, 'The port to listen on. 0 picks a free one.'),
@@ -75,11 +75,11 @@ export const serviceSettings = {
     'The proxies whose `X-Forwarded-For` is trusted: a number of hops, or addresses separated by commas. A number is only safe where only the proxies can reach the port.',
   ),
   REDIS_URL: secret(
-    'A Redis or Valkey server that holds the rate limits of all instances, and announces changes. Without it, each instance counts its own.',
+    'A Redis or Valkey server that holds the rate limits of all instances, and announces changes. Without it, each instance counts for itself.',
     redis,
   ),
   WEBHOOK_SECRETS: secret(
-    'The signing secrets of each webhook provider as JSON, an object with a list for each, the current one first. Each has 8 or more visible ASCII characters. A value may also be an object: see docs/webhooks.md. Without it, the embedded database generates a secret for `stripe`.',
+    'The signing secrets of webhook providers: a JSON object with a list of secrets for each provider, the current one first. A secret has 8 or more visible ASCII characters. An object in place of a list describes the provider: see docs/webhooks.md. When unset, the embedded database generates a secret for `stripe`.',
   ),
   WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(
@@ -105,13 +105,13 @@ export const serviceSettings = {
   GRAPHQL_MAX_COST: whole(
     [2500, 250000],
     5000,
-    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`. A fifth of it is the limit for tokens, for nodes (fields and fragments, counted each time they are spread) and for the records of a list without a `limit`; 6 aliases are allowed for each 1,000.',
+    'Records and lookups a GraphQL query may request. A list without a `limit` counts as 5, a connection as its `first` or `last`. A fifth of this number limits the tokens, the nodes (fields and fragments, counted each time they are spread), and the records of a list without a `limit`. Each 1,000 allows 6 aliases.',
   ),
   REQUEST_TIMEOUT: whole([2, 60], 8, 'Seconds a request may be worked on before it is answered with 503.'),
   MAX_IN_FLIGHT: whole(
     [1, 1000000],
     1000,
-    'Requests worked on at once. More are answered with 503. Each caller may have a quarter of it, and a tenth as open streams of changes.',
+    'Requests worked on at once. More are answered with 503. Each caller may have a quarter of this number, and a tenth of it as open streams of changes.',
   ),
   DRAIN_SECONDS: whole(
     [0, 600],
@@ -120,7 +120,7 @@ export const serviceSettings = {
   ),
   METRICS_PORT: optionalWhole(
     [0, 65535],
-    'A separate port for `/metrics` without authentication, also in `npm run worker`, whose `/health/live` and `/health/ready` are there too. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
+    'A separate port for `/metrics` without authentication. `npm run worker` uses it, too, and serves `/health/live` and `/health/ready` there. Without it, `/metrics` is on `PORT` and requires the scope `admin`.',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optionalText(
     'Where traces are sent, by OTLP over HTTP as JSON, such as `http://localhost:4318`.',

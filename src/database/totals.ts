@@ -8,8 +8,8 @@ import { repeat } from './repeat.ts';
 import { inLongTransaction } from './write.ts';
 
 /**
- * Counts every table again and reports each one. Others read and write meanwhile; on the embedded database everybody
- * waits.
+ * Counts every table again and reports each one. On PostgreSQL others can read and write meanwhile; on the embedded
+ * database everybody waits.
  */
 export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
   const tablesWithTotals = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
@@ -27,7 +27,7 @@ export async function repairCounts(db: Connection, say: (line: string) => void):
 
 /** The most changes that one fold moves. On the embedded database everybody waits for a fold. */
 const changesPerFold = { postgres: 20_000, embedded: 5000 };
-/** Milliseconds between folds. After `many` changes the pause is short, because readers add up those that wait. */
+/** Milliseconds between folds; fewer after `many` changes, because readers add up the changes that are not folded. */
 const [pause, shortPause, many] = [1000, 100, 500];
 
 /**
@@ -60,7 +60,7 @@ const oldestTransactionQuery = `select extract(epoch from now() - least(
 export function watchTotals(metrics: Metrics, database: Database): void {
   const read = (text: string) => async (db: Connection) =>
     Math.max(0, Number((await db.rows(text, []))[0]?.[0] ?? 0));
-  const waitingHelp = 'Changes that are not in the kept totals yet, up to 100,000.';
+  const waitingHelp = 'Changes that are not folded into the totals yet, up to 100,000.';
   watchIn(metrics, database, 'totals_changes_waiting', waitingHelp, read(changesWaitingQuery));
   const oldestHelp = 'For how long the oldest open or prepared transaction of the database has been open.';
   watchIn(metrics, database, 'database_oldest_transaction_seconds', oldestHelp, read(oldestTransactionQuery));

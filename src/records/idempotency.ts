@@ -14,7 +14,7 @@ import { inTransaction } from '#src/database/write.ts';
 /** A request that takes effect once, however often it arrives. */
 export interface KeyedRequest {
   key: string;
-  /** A hash of all that tells it from another request. */
+  /** A hash of everything in which two requests can differ. */
   fingerprint: string;
 }
 
@@ -51,12 +51,12 @@ export async function withIdempotencyKey(
   try {
     return await inTransaction(context, attempt, { [hash]: oneAtATime });
   } catch (error) {
-    // The lock of the key, and not one that the work needs, shows that the first request is still running.
+    // Only a wait for the lock of the key shows that the first request is still running.
     throw error instanceof LockedOut && error.turn === hash ? inProgress() : error;
   }
 }
 
-/** Hashes the caller too, so that no caller meets the keys of another. */
+/** Hashes the caller, too: two callers may use the same key. */
 const hashKey = ({ actor: { kind, issuer = '', id } }: Context, key: string) =>
   createHash('sha256')
     .update(JSON.stringify([kind, issuer, id, key]))

@@ -56,7 +56,7 @@ export async function processBatch(
 ): Promise<IncomingEvent[]> {
   need(context, 'admin');
   async function work(inside: Context) {
-    // All four are sent at once. The batch ends with the transaction, if it is still ours.
+    // Sends all four at once. `ours` says whether the batch is still ours; then it ends with this transaction.
     const [, claimed, ours, found] = await Promise.all([
       waitLongerForLocks(inside.db),
       claimEvents(inside.db, { id: batch.id }),
@@ -66,7 +66,7 @@ export async function processBatch(
     if (!ours) return [];
     const free = new Set(claimed.filter(({ isFree }) => isFree).map(eventKeyOf));
     const events = found.filter(event => free.has(eventKeyOf(event)));
-    // Events of busy customers, and events that a crashed node does not show yet, must not come first at the next look.
+    // Events of busy customers, or that a crashed node of Citus does not show, must not come first at the next look.
     const handled = new Set(events.map(eventKeyOf));
     const unhandled = claimed.filter(key => !handled.has(eventKeyOf(key)));
     if (unhandled.length > 0) await postpone(inside.db, unhandled, pauseSeconds);
@@ -103,7 +103,7 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
   const reasons = new Map<string, string>();
   for (const [handler, own] of Map.groupBy(events, event => handlerFor(handlers, event))) {
     if (typeof handler === 'string') {
-      // The event was replayed, or received by a version that had a handler for it.
+      // An event without a handler gets here if it was replayed, or received by a version that had one.
       for (const event of own) {
         ignored.add(event);
         reasons.set(event.id, handler);
@@ -140,7 +140,7 @@ const maxDelay = 3600;
 
 /**
  * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried
- * alone; a single event has failed its attempt. Returns undefined if there was nothing to end.
+ * alone: `separated`. A single event has failed its attempt. Returns undefined if no attempt ended.
  */
 export async function giveUp(context: Context, batch: Batch | undefined, error: unknown, retries: Retries) {
   need(context, 'admin');
@@ -160,7 +160,7 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
 async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
   const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
-  // A crashed node does not show the event yet.
+  // A crashed node of Citus does not show the event yet.
   if (!event) {
     await postpone(db, [key], pauseSeconds);
     return undefined;

@@ -32,7 +32,7 @@ import { openInside, type Run } from './inside.ts';
 
 type Variables = Record<string, unknown>;
 
-/** Runs Mercurius in an application without routes: that of the service accepts no plugin once it is ready. */
+/** Runs Mercurius in an application of its own: the one that serves requests is ready, and accepts no more plugins. */
 export async function openExecutor(settings: Settings, parts: SchemaPart[], feed: Feed) {
   const app = fastify();
   const schema = makeSchema(parts);
@@ -55,7 +55,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   });
   await app.ready();
 
-  /** Runs an operation, or makes a result of a subscription, and turns it into what is sent. */
+  /** Runs an operation, or makes a result of a subscription, and turns the outcome into what is sent. */
   async function runWith<T>(how: Run<T>, work: (inside: OperationContext) => Promise<ExecutionResult>) {
     const { context, toSent } = how;
     const { budget } = context;
@@ -93,7 +93,7 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
       try {
         return await app.graphql(operation.document, { ...inside }, variables, name?.value);
       } catch (error) {
-        // Mercurius has this error for a document and for variables; `validated` throws the precise one.
+        // Mercurius has one error for wrong documents and wrong variables. This throws the precise one.
         if ((error as MercuriusError).code === 'MER_ERR_GQL_VALIDATION')
           validateAndDefault(operation, variables);
         throw error;
@@ -103,8 +103,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
   };
 
   /**
-   * Yields for each change the function that makes its result, and `undefined` at times while there are none. Mercurius
-   * has subscriptions too, on a publisher that forgets what a client missed.
+   * Yields a function for each change, which makes its result, and `undefined` at times while there are no changes.
+   * Mercurius has subscriptions too, but its publisher forgets what a client missed.
    */
   async function* subscribe(operation: Operation, variables: Variables, follower: Follower) {
     const { document, definition } = operation;
@@ -130,8 +130,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
 }
 
 /**
- * Whether the parent of a changed record was not found. The record was read with its page and then vanished with its
- * parent: it is null in the result, as it is for those who read it now.
+ * Whether the parent of a changed record was not found: both were deleted after the record was read. The record is then
+ * null in the result, as for everybody who reads it now.
  */
 const isParentGone = ({ path, originalError }: GraphQLError) =>
   path?.length === 3 && explain(originalError).code === 'not_found';

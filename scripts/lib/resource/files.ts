@@ -73,7 +73,7 @@ function importLines({ name, parents }: Plan, nameIn: (resource: Parent['resourc
   return [...others].map(each => `import { ${nameIn(each)} } from './${each.plural}.ts';`).join('\n');
 }
 
-/** Keys, indexes and checks. An index of a sort or filter is unique, or ends in the id as the order of a list does. */
+/** Keys, indexes and checks. The index of a filter that is not unique ends in the id, as the order of a list does. */
 function constraintLines(plan: Plan): string[] {
   const { plural, table, parents, fields } = plan;
   const filtered = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
@@ -124,11 +124,11 @@ const uniqueKeys = ({ parents, fields }: Plan) =>
           indexed: [indexExpression(field)],
         }));
 
-/** The fields for whose values totals are kept. */
+/** The fields whose values each have a total of their own. */
 export const countedFields = ({ fields }: Plan) =>
   fields.filter(({ type, isOptional }) => type.words && !isOptional);
 
-/** The service, ready for rules. */
+/** The service, to which rules can be added. */
 function serviceFile(plan: Plan): string {
   const { name, plural, parents, owner, isPrivate } = plan;
   const counted = countedFields(plan).map(field => `'${field.name}'`);
@@ -178,6 +178,7 @@ testResource(t, ${plural});
 export function withResource({ plural }: Plan, list: string): string {
   const entry = `  offer(${plural}),\n`;
   const end = /^];$/m;
-  if (!end.test(list)) throw new OperatorError('src/domain/resources.ts has no line ]; to write before');
+  if (!end.test(list))
+    throw new OperatorError('src/domain/resources.ts has no line `];` before which to add a resource');
   return `import { ${plural} } from './${plural}.ts';\n${list.replace(end, found => entry + found)}`;
 }

@@ -6,7 +6,7 @@ export const rowsPerPoint = 10_000;
 /** Points above which a list is costly: other reads would wait for the connection that it uses. */
 const costlyAbove = 10;
 
-/** Reads on the connection for costly work, if so many rows are costly. A transaction keeps its own connection. */
+/** Reads on the connection for costly work if it passes so many rows. A transaction keeps its own connection. */
 export const readOnConnectionFor = <T>(
   { db, budget }: Context,
   rows: number,
@@ -15,9 +15,8 @@ export const readOnConnectionFor = <T>(
   budget && rows > costlyAbove * rowsPerPoint && !db.isTransaction ? budget.payer.onCostly(read) : read(db);
 
 /**
- * Reads a list with a limit on the rows that are counted or passed, and charges for them. How many there are is not
- * known yet, so the first limit is what costs nothing, the second what is not costly, and the third what the caller
- * has points for.
+ * Reads a list with a limit on the rows that are counted or passed, and charges for them. Nobody knows yet how many
+ * there are, so it tries up to three limits: what costs nothing, what is not costly, what the caller has points for.
  */
 export async function readAndCharge<T>(
   inside: Context,
@@ -38,6 +37,7 @@ export async function readAndCharge<T>(
   // Reserves points before the rows are counted: parallel reads would spend the same points.
   const reserved = await payer.reserve(costlyAbove);
   const found = await readFor(reserved, db);
+  // Fails unless others have given points back, because all that were left are reserved.
   if (!found && reserved < costlyAbove) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
   if (found) return found.result;
