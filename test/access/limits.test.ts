@@ -10,6 +10,7 @@ import { newId } from '#src/core/ids.ts';
 import { bearer, makeKey, openIssuer } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
 import { openTestDatabase, watchStatements } from '#test/helper/database.ts';
+import { standIn } from '#test/helper/standIn.ts';
 
 const standard = { RATE_LIMIT_MAX: undefined } as never as { RATE_LIMIT_MAX: number };
 const required = { ...standard, AUTH_MODE: 'required' } as const;
@@ -151,7 +152,7 @@ t.test('a window ends, a cost is added up, and memory is bounded', async t => {
 t.test('a proxy header without TRUST_PROXY is logged once', async t => {
   const lines: string[] = [];
   const app = fastify({ logger: { level: 'warn', stream: { write: line => void lines.push(line) } } });
-  await app.register(proxies, { trusted: false });
+  await app.register(standIn('connections')).register(proxies, { trusted: false });
   app.get('/', () => 'x');
   t.teardown(() => app.close());
   await app.inject('/');

@@ -1,5 +1,4 @@
 import { fastify } from 'fastify';
-import fp from 'fastify-plugin';
 import t from 'tap';
 import gate from '#plugins/http/admission/gate.ts';
 import identity from '#plugins/http/admission/identity.ts';
@@ -13,6 +12,7 @@ import proxies from '#plugins/http/proxies.ts';
 import routing from '#plugins/http/routes.ts';
 import streams from '#plugins/http/streams.ts';
 import tracing from '#plugins/http/tracing.ts';
+import { standIn } from '#test/helper/standIn.ts';
 
 /** What must stand before a plugin, because a promise depends on it. */
 const needs = [
@@ -30,8 +30,6 @@ const needs = [
   [contexts, 'pressure', 'gate'],
   [streams, 'contexts'],
 ] as const;
-
-const standIn = (name: string) => fp(async () => {}, { name });
 
 for (const [plugin, ...names] of needs)
   for (const late of names)
