@@ -45,7 +45,7 @@ Events of these types have an effect, by the format of the provider; all others 
 
 `;
 
-/** A request signed as providers do. Their packages and `npm run webhook -- send` make it one line. */
+/** A request, signed as providers sign theirs. Their packages and `npm run webhook -- send` do it in one line. */
 const signedRequest = `BODY='{"id":"evt_1","type":"payment_intent.succeeded","data":{"object":{"customer":"cus_123"}}}'
 TIME=$(date +%s)
 V1=$(printf '%s.%s' "$TIME" "$BODY" | openssl dgst -sha256 -hmac "$SIGNING_SECRET" -r | cut -d ' ' -f 1)

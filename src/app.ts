@@ -76,8 +76,8 @@ export async function buildApp(dependencies: AppDependencies) {
   metrics.caches.set('limited_names', allowance.store.size);
   if (credentials) metrics.caches.set('api_keys', credentials.keys.size);
 
-  // Hooks run in this order. A plugin names those before it that a promise depends on, and the start refuses another
-  // order. This one sets what the others read, and refuses routes before the gate.
+  // Hooks run in this order. A plugin names the earlier ones that it relies on, and the application does not start in
+  // another order. This one sets what the others read, and refuses a route that is registered before the gate.
   await app.register(routing);
   // Cuts a connection that pipelines too many requests, before they cost more.
   await app.register(connections);

@@ -83,7 +83,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }
   await app.register(websocket, {
     options: {
       maxPayload: app.initialConfig.bodyLimit,
-      // A fragment of a few bytes may hold the chunk of 64 KB that it was read with.
+      // A fragment of a few bytes may keep the whole chunk of 64 KB in memory that it arrived in.
       maxFragments: 16,
       handleProtocols: offered => offered.has(protocol) && protocol,
     },

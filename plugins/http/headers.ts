@@ -18,7 +18,7 @@ async function register(app: FastifyInstance): Promise<void> {
 
 export default fp(register, { name: 'headers' });
 
-/** Fastify gives the response to a HEAD the length 0, but in a 304 that would be the length of the 200. */
+/** Fastify gives the response to a HEAD the length 0, but the length in a 304 must be that of the 200, or absent. */
 async function withoutLength(_: FastifyRequest, reply: FastifyReply) {
   if (reply.statusCode === 304) reply.removeHeader('content-length');
 }

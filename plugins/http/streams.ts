@@ -103,15 +103,15 @@ const tooMany = (maximum: number) => {
 };
 
 /**
- * Identifies the caller again, and fails when they may not read any more. Returns whether the issuer could not say so:
- * twice in a row ends the stream.
+ * Identifies the caller again, and fails when they may not read any more. Returns whether an unexpected error left that
+ * open: twice in a row ends the stream.
  */
 async function checkRight(request: FastifyRequest, wasUnsure: boolean): Promise<boolean> {
   await request.identify('again');
   const { refusal, actor } = request.caller;
   const code = refusal ? explain(refusal).code : undefined;
   if (code === 'unauthenticated') throw refusal;
-  // While the database is away, the last answer counts, however often.
+  // While the database or the issuer is away, the last answer counts, however often.
   const isUnsure = code !== undefined && code !== 'unavailable';
   if (isUnsure && wasUnsure) throw clientShouldReturn;
   need(request.caller, 'read or own');

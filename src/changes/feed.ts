@@ -84,7 +84,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     return next;
   }
 
-  /** Looks again, and wakes all readers, a little later: nobody waits for a record that does not show yet. */
+  /** Looks again a little later, and wakes all readers: a record that does not show yet holds nobody up. */
   function lookSoon(): void {
     if (soon) return;
     soon = setTimeout(() => {
@@ -139,7 +139,7 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     // Keeps other reads free: a position from long ago, or one that a client made up, is slow to look up.
     const page = await onCostly(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
     if (page.isCut) lookSoon();
-    // The position stays the same if the feed is still reading the pages before it, or if a record is late.
+    // The position stays the same if the reader is ahead of the feed, or if a record is late.
     return positionKey(page.to) === key ? undefined : { ...page, isKept: false };
   }
   return { followed, join, look, position, isNewest, current, pageAfter };

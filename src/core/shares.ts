@@ -3,8 +3,8 @@ import { tookTooLong } from './errors.ts';
 import { keptIn } from './kept.ts';
 
 /**
- * Counts how much of a shared resource each name holds. A name is an account, or something that writes lock. No name
- * gets more than its share, and waiting names take turns.
+ * Counts how much of a shared resource each name holds. A name stands for an account, or for what a write locks. No
+ * name gets more than its share, and waiting names take turns.
  */
 export class Shares {
   readonly #each: number;

@@ -64,10 +64,10 @@ export function repeat(repeated: Repeated) {
 
   return {
     isAway: () => isAway,
-    /** Reports a failure seen elsewhere. The service is back after a success with none since the last call. */
+    /** Reports a failure seen elsewhere. The service is back when a call succeeds and nothing failed meanwhile. */
     failed,
     /** Ends the pause, but not one that the work returned. */
-    // The reason avoids the error with a stack that `abort` would make for each call.
+    // Without a reason, `abort` would make an error with a stack at each call.
     workNow: () => call.abort('now'),
     /** Ends any pause; settles when the running work has ended. */
     close: (): Promise<void> => {

@@ -27,7 +27,7 @@ export const keyList = new PagedList<ApiKey, 'name', (typeof apiKeySorts)[number
   sorts: { name: [apiKeys.name] },
 });
 
-/** Returns one key; throws not found for any other text. */
+/** Returns the key with this id; throws not found if there is none, or if the text is no id. */
 export async function getKey(context: Context, id: string): Promise<ApiKey> {
   need(context, 'admin');
   const [key] = isId(id) ? await orm(context.db).select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];

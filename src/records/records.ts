@@ -21,7 +21,7 @@ import type { Contract, Resource, ResourceTable } from './resource.ts';
 
 type Lock = 'update' | 'no key update' | 'key share';
 
-/** Returns a record, locked until the transaction ends; throws not found for any other text. */
+/** Returns the record with this id, locked until the transaction ends; throws not found if there is none. */
 export async function lockRecord<T extends ResourceTable>(
   { db }: Context,
   { table, noun }: Pick<Resource<Contract, T>, 'table' | 'noun'>,

@@ -176,7 +176,7 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
       return Object.fromEntries(this.parentRelations.map(({ name, member }) => [name, member]));
     },
     readAll,
-    /** The record with an id; undefined for any other text. */
+    /** The record with this id; undefined if there is none, or if the text is no id. */
     find,
     /** The same record; throws not found if there is none. */
     get: async (context: Context, id: string) => orNotFound(capitalize(noun), await find(context, id)),

@@ -10,7 +10,7 @@ const exitTimeout = 400;
 
 /**
  * Standard output for the log. The lines of one turn of the event loop are written together at its end, so a killed
- * process has logged what it did before. When the reader is slow, lines wait in memory up to a limit and are then
+ * process has logged all earlier turns. When the reader is slow, lines wait in memory up to a limit and are then
  * dropped: much logging must not stop the process, nor delay its exit. `onDropped` gets their number once the reader
  * has caught up.
  */

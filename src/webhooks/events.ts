@@ -108,7 +108,7 @@ export async function actOnEvent(context: Context, action: Action, event: string
 const step = 500;
 const mostInCall = 10_000;
 
-/** Acts on all matching events, oldest first. */
+/** Acts on matching events, oldest first, up to a maximum; returns how many it changed and how many remain. */
 export async function actOnEvents(context: Context, action: Action, choice: ReplayFilter) {
   need(context, 'admin');
   const { dryRun, status: state, ...equal } = choice;

@@ -156,8 +156,8 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   const $rows = JSON.stringify(groups.map(inboxRow));
   const ids = arrayText(groups.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });
-  // An event that is being processed or replayed is locked for a moment. A group does not wait for it: each event
-  // is then stored alone.
+  // An event that is being processed or replayed is locked for a moment. A group soon gives up: each of its events is
+  // then stored alone, and waits.
   const stored = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), oneAtATime]))));

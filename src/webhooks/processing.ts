@@ -36,7 +36,7 @@ import {
  *              |      |              |             |                   |
  *              |      +---- replay --+-------------+-------------------+
  *              |      |
- *              +--> ignored: no handler, or no usable customer; the reason says which
+ *              +--> ignored: no type, no handler, or no usable customer; the reason says which
  */
 
 const { id, fingerprint, attempts } = incomingColumns;
@@ -134,13 +134,13 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
   }, work)();
 }
 
-/** How often a failed event is retried, and the most seconds before the first retry, which double up to a maximum. */
+/** How often a failed event is retried, and the most seconds before the first retry. Each further one doubles them. */
 type Retries = Record<'most' | 'delay', number>;
 const maxDelay = 3600;
 
 /**
- * Ends a batch that failed, or if none is named, one whose process died. If it has several events, each is then tried
- * alone: `separated`. A single event has failed its attempt. Returns undefined if no attempt ended.
+ * Ends a batch that failed or, if none is named, one whose process died. A single event has failed its attempt; of
+ * several, each is then tried alone, and the result is `separated`. Returns undefined if no event was left or visible.
  */
 export async function giveUp(context: Context, batch: Batch | undefined, error: unknown, retries: Retries) {
   need(context, 'admin');

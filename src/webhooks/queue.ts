@@ -182,7 +182,7 @@ export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: t
     .set({ ...(alone && { alone }), dueAt: sql`${currentTime} + make_interval(secs => ${seconds})` })
     .where(keyIsIn(keys));
 
-/** Locks events, once the workers that process them are done; returns those that were due at a time, or all. */
+/** Locks events, once the workers that process them are done; returns those due by `moment`, or all without one. */
 export const lockInQueue = (db: Connection, keys: Key[], moment?: string): Promise<Key[]> =>
   orm(db)
     .select({ fingerprint, provider })

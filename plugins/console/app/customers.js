@@ -3,7 +3,7 @@ import { badge, copyable, facts, h, link, linkTo, table, time } from './dom.js';
 
 const statuses = 'active trialing past_due unpaid paused incomplete incomplete_expired canceled'.split(' ');
 
-/** The customers by their state, each with their subscriptions and the history of their states. */
+/** The customers with their state, each with their subscriptions and the history of their states. */
 export const customers = {
   title: 'Customers',
   path: '/api/subscriptions',

@@ -69,7 +69,7 @@ interface Parent {
   path: string[];
   records: number;
   most: number;
-  /** The members that are selected of a record of the nearest field above that reads records. */
+  /** The members selected from each record of the nearest enclosing field that reads records. */
   leaves: Set<string>;
   /** The length of the lists inside a connection. */
   pageLength?: number | undefined;

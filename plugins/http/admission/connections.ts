@@ -30,7 +30,7 @@ interface Connection {
   request: FastifyRequest;
 }
 
-/** Closes connections that send too far ahead, and those with the most unread bytes of an account that has too many. */
+/** Closes connections that send too far ahead, and of an account with too many unread bytes those with the most. */
 async function register(app: FastifyInstance): Promise<void> {
   const connections = new Map<Socket, Connection>();
 
@@ -70,7 +70,7 @@ async function register(app: FastifyInstance): Promise<void> {
       if (reply.sent) return;
       const length = Math.max(chunk.length, ofChunk);
       if (bodies.take(name, length)) held += length;
-      // Fastify stops reading and answers. Only the listener below gets the error of a request that was refused before.
+      // The error makes Fastify stop reading and answer. Of a refused request only the empty listener below hears it.
       else payload.off('data', count).emit('error', overloaded());
     };
     payload.on('data', count).on('error', () => {});

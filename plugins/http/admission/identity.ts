@@ -74,7 +74,7 @@ async function register(
 
 export default fp(register, { name: 'identity', dependencies: ['proxies', 'pressure'] });
 
-/** Limits how many lookups from an address may find nobody, or a token of no person: all cost work. */
+/** Limits how many lookups from an address may find nobody, or a token that belongs to no user: each costs work. */
 async function lookUp({ store, guessAccountOf }: RateLimits, address: string, find: () => Promise<Actor>) {
   const { name, maximum } = guessAccountOf(address);
   // Counts the lookup before it is made, so that many at once do not all pass.

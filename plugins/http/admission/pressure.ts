@@ -18,7 +18,7 @@ declare module 'fastify' {
     readonly pressure: { inFlight: number };
   }
   interface FastifyRequest {
-    /** When a request that takes too long is answered with a 503, by `performance.now()`. */
+    /** The time, on the clock of `performance.now()`, at which a request that takes too long gets a 503. */
     deadline: number;
     /** What ends with the response; null before the handler starts, and after the response. */
     flight: Flight | null;

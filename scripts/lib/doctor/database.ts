@@ -15,7 +15,7 @@ type Facts = {
 
 const isOwn = "not exists (select from pg_depend where objid = oid and deptype = 'e')";
 
-/** `grants` are those that the role lacks to serve, on everything in the schemas that belongs to no extension. */
+/** `grants`: what the role needs to serve and lacks, on everything in the schemas that belongs to no extension. */
 const facts = `with needs (object, need, granted) as (
   select format('schema %I', nspname), 'usage', has_schema_privilege(oid, 'usage')
     from pg_namespace where nspname in ('public', 'drizzle')

@@ -61,7 +61,7 @@ export async function pathOfEvent(session: Session): Promise<string> {
   });
   const { data } = await client.call<EventList>('GET', `/api/webhook-events?${query}`);
   const [event, ...others] = data;
-  // An id of a provider may look like one of ours, so it is tried first.
+  // A provider's id may look like one of ours, so the argument was first tried as a provider's.
   if (!event && isId(argument)) return eventPath(argument);
   if (!event) throw new OperatorError(`No event has the id ${argument}.`);
   if (others.length === 0) return eventPath(event.id);

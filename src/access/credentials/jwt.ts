@@ -31,7 +31,7 @@ export function openTokenVerifier(
     cooldownDuration: askAgainAfter,
     timeoutDuration: 3000,
     [customFetch]: (url, options) => {
-      // The key set itself waits only after a success.
+      // The key set itself pauses after a success only; this pauses after a failure, too.
       if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
         throw new OperatorError('The issuer was away a moment ago.');
       askedAt = performance.now();

@@ -104,7 +104,7 @@ export class Budget {
     await promise.catch(error => this.#refuse(error));
   }
 
-  /** Counts the values and characters of a result before it becomes text. A refusal applies to all of it. */
+  /** Counts the values and characters of a result before it becomes text. One part that is too long refuses all. */
   measure(result: unknown): void {
     const { details } = this.refusal instanceof AppError ? this.refusal : {};
     if (details && 'code' in details && details.code === text[0]) throw this.refusal;

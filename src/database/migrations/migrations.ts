@@ -78,7 +78,7 @@ export async function migrationState(db: Connection, folder = migrationsFolder) 
   // `to_regclass` may answer from an outdated cache after the wait for the lock, so `pg_tables` is read.
   const [[exists] = []] = await db.rows(`select tablename ${ofTable}`, []);
   const applied = exists ? await db.rows(`select hash, created_at from ${table}`, []) : [];
-  /** Removes one that ran, so that it counts once: a later migration may do the same as an earlier one. */
+  /** Takes a migration that ran off the list, so that it counts once: two migrations may have the same text. */
   const take = (column: number, value: unknown) => {
     const i = applied.findIndex(row => String(row[column]) === String(value));
     return i >= 0 && applied.splice(i, 1);

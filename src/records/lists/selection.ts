@@ -22,7 +22,7 @@ export interface PageReading extends Selection {
    */
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
-  /** Whether to read all rows of the rarest filter, then filter and sort them, because a counted list has few. */
+  /** Whether to read all rows of the rarest filter, then filter and sort them, because they are few. */
   isFew?: boolean;
 }
 
