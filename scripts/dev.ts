@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { type Arguments, mainOf } from '#src/command.ts';
+import { type Arguments, mainOf, UsageError } from '#src/command.ts';
 import { exit } from '#src/process/exit.ts';
+import { checkPort } from '#src/process/ports.ts';
 
 const usage = `npm run dev [-- --inspect <port>]
 
@@ -15,13 +16,20 @@ Example: PORT=4000 npm run dev -- --inspect 9230`;
 const options = { inspect: { type: 'string', default: '9229' } } as const;
 
 async function dev({ values: { inspect } }: Arguments<typeof options>): Promise<void> {
-  const flags = [`--inspect=${inspect}`, '--disable-warning=ExperimentalWarning'];
+  if (!/^\d{1,5}$/.test(inspect)) throw new UsageError(`--inspect ${inspect} is no port`);
+  await checkPort('--inspect', Number(inspect), '127.0.0.1');
+  // The server ends when this process is gone, however that ended.
+  const guard = `data:text/javascript,process.on('disconnect', () => process.kill(process.pid))`;
+  const flags = [`--inspect=${inspect}`, `--import=${guard}`, '--disable-warning=ExperimentalWarning'];
   const leaving = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => leaving.abort());
   while (!leaving.signal.aborted) {
     const changed = nextChange(leaving.signal);
     // Detached, because Ctrl-C must not reach the server, too: a second signal would end it at once.
-    const server = spawn(process.execPath, [...flags, 'src/main.ts'], { stdio: 'inherit', detached: true });
+    const server = spawn(process.execPath, [...flags, 'src/main.ts'], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      detached: true,
+    });
     const ended = once(server, 'exit');
     ended.then(
       () => server.killed || console.log('The server has ended. It starts again when a file changes.'),
@@ -44,11 +52,11 @@ function nextChange(leaving: AbortSignal): Promise<string | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const watching = new AbortController();
   leaving.addEventListener('abort', () => resolve(undefined), watching);
-  for (const folder of globSync('{.,{src,plugins,schemas,drizzle}{,/**/}}'))
+  for (const folder of ['.', ...globSync('{src,plugins,schemas,drizzle}{,/**/}')])
     watch(folder, watching, (_event, file) => {
-      // Editors write temporary files, too.
-      const isSource = folder === '.' ? file === '.env' : /^[^.].*\.\w+$/.test(file ?? '');
-      if (isSource) resolve(join(folder, file ?? ''));
+      // Editors write temporary files, too, which are hidden or end in ~.
+      const isRead = folder === '.' ? /^(\.env|package\.json)$/ : /^[^.].*[^~]$/;
+      if (isRead.test(file ?? '')) resolve(join(folder, file ?? ''));
     }).on('error', reject);
   return promise.finally(() => watching.abort());
 }

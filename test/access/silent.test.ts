@@ -10,7 +10,7 @@ import { standIn } from '#test/helper/standIn.ts';
 t.test('an application does not start if a route declares no scope', async t => {
   const app = fastify();
   const limits = await openRateLimits({ RATE_LIMIT_WINDOW: 1 }, testLog);
-  for (const name of ['routing', 'cors', 'proxies', 'pressure', 'limits']) await app.register(standIn(name));
+  for (const name of ['cors', 'proxies', 'pressure', 'parsing', 'limits']) await app.register(standIn(name));
   await app.register(methods);
   await app.register(identity, { credentials: undefined, limits });
   await app.register(gate);

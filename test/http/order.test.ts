@@ -26,7 +26,8 @@ const needs = [
   [methods, 'cors'],
   [identity, 'proxies', 'pressure'],
   [limits, 'identity'],
-  [gate, 'methods', 'limits'],
+  // No route comes before the gate, and each keeps the parsers of the moment.
+  [gate, 'parsing', 'methods', 'limits'],
   [contexts, 'pressure', 'gate'],
   [streams, 'contexts'],
 ] as const;

@@ -33,4 +33,4 @@ async function register(app: FastifyInstance): Promise<void> {
   });
 }
 
-export default fp(register, { name: 'gate', dependencies: ['methods', 'limits'] });
+export default fp(register, { name: 'gate', dependencies: ['parsing', 'methods', 'limits'] });

@@ -63,6 +63,18 @@ t.test('a file that cannot be run is waited for', async t => {
   t.ok(dev.running);
 });
 
+t.test('a setting in .env is served', async t => {
+  const origin = 'https://a.example';
+  writeFileSync(join(folder, '.env'), `CORS_ORIGINS=${origin}\n`);
+  const allowed = () =>
+    ask(url, { headers: { origin } }).then(
+      ({ headers }) => headers['access-control-allow-origin'],
+      () => '',
+    );
+  await until('the origin is allowed', async () => (await allowed()) === origin);
+  t.equal((await ask(url)).status, 200);
+});
+
 t.test('a debugger stops at a breakpoint in TypeScript', async t => {
   const [target] = (await ask(`http://127.0.0.1:${inspect}/json/list`)).body;
   const socket = new WebSocket(target.webSocketDebuggerUrl);
@@ -87,11 +99,20 @@ t.test('a debugger stops at a breakpoint in TypeScript', async t => {
   t.equal((await answer).status, 200);
 });
 
+const hasEnded = () => /"msg":"Ended\."\}\s*$/.test(readFileSync(join(folder, 'dev.log'), 'utf8'));
+
 // A terminal sends Ctrl-C to all of a group, and npm sends it once more.
 t.test('Ctrl-C ends the service in order', async t => {
   dev.signal('SIGINT');
   dev.signal('SIGINT');
   await until('npm run dev has ended', () => !dev.running);
-  t.match(readFileSync(join(folder, 'dev.log'), 'utf8'), /"msg":"Ended\."\}\s*$/);
+  t.ok(hasEnded());
+});
+
+t.test('the service ends in order, also when npm run dev is killed', async t => {
+  await dev.start();
+  const [program = ''] = dev.children();
+  process.kill(Number(program), 'SIGKILL');
+  await until('the service has ended', hasEnded);
   t.equal(await home(), '');
 });

@@ -78,7 +78,8 @@ export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; t
   const runs = named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
   if (runs.some(({ tests }) => tests.length > 0)) return runs;
   const elsewhere = [...new Set(chosen.flatMap(suitesOf))];
-  throw new OperatorError(`These tests run with: npm test -- ${elsewhere.join(' or ')} ${parts.join(' ')}`);
+  const commands = elsewhere.map(suite => `npm test -- ${suite} ${parts.join(' ')}`);
+  throw new OperatorError(`These tests run with: ${commands.join(' or ')}`);
 }
 
 /** A test of a database runs on each that its first line or its folder names; a test that needs none runs once. */
