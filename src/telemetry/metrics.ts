@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** In seconds. The last is longer than a handler has by default. */
+/** Seconds. The last is longer than a handler has by default. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /** The current value, or one for each value of the label; undefined when there is none. */

@@ -137,7 +137,7 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
 
 /** When this process first saw each batch that nobody has locked. */
 const unlocked = new Map<string, number>();
-/** In milliseconds. After a failed transaction, a worker holds no lock until its next one begins. */
+/** Milliseconds. After a failed transaction, a worker holds no lock until its next one begins. */
 const betweenLooks = 900;
 
 /** Ends a batch that two looks have found unlocked, because its worker has died. Returns what `endBatch` does. */

@@ -40,8 +40,8 @@ export function cursorsAround(
 }
 
 /**
- * In characters: links repeat the filters, and when headers exceed nginx's buffer, it answers 502 and sends the
- * server no more requests.
+ * Characters. Links repeat the filters, and when headers exceed nginx's buffer, it answers 502 and sends the server no
+ * more requests.
  */
 const maxLinkLength = 2048;
 

@@ -118,7 +118,7 @@ t.test('a Redis that hangs does not delay requests for long', options, async t =
 for (const [fault, { begin, end }] of Object.entries(refusals))
   t.test(`a Redis that ${fault}: each instance counts alone, and logs it once`, options, async t => {
     const { redis, instances, ask } = await twoInstances(t, { RATE_LIMIT_MAX: '40', RATE_LIMIT_WINDOW: '2' });
-    // On a busy machine, a slow answer may already have been logged as an outage.
+    // A slow answer on a busy machine may already have been logged as an outage.
     const before = instances.map(instance => turnsOf(instance).length);
     await redis.command(begin);
     const statuses: number[] = [];

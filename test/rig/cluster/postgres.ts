@@ -122,7 +122,7 @@ function programsFor(folder: string): string {
   return join(copy, 'bin');
 }
 
-/** Without fsync, a power failure loses data; the end of a process does not. */
+/** Only a power failure loses data without fsync; the end of a process does not. */
 const settings = `fsync = off
 max_connections = 400
 max_prepared_transactions = 20`;
