@@ -75,8 +75,9 @@ export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; t
   const runsOn = (suite: Suite) => (file: TestFile) =>
     suitesOf(file).includes(suite) || (suites.length > 0 && parts.includes(file.path));
   const named = suites.length > 0 ? suites : parts.length > 0 ? [...both, 'e2e' as const] : both;
-  const runs = named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
-  if (runs.some(({ tests }) => tests.length > 0)) return runs;
+  const all = named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
+  const runs = all.filter(({ tests }) => tests.length > 0);
+  if (runs.length > 0) return runs;
   const elsewhere = [...new Set(chosen.flatMap(suitesOf))];
   const commands = elsewhere.map(suite => `npm test -- ${suite} ${parts.join(' ')}`);
   throw new OperatorError(`These tests run with: ${commands.join(' or ')}`);

@@ -28,10 +28,8 @@ async function main({ positionals }: Arguments<typeof options>): Promise<void> {
   // Tests are chosen before anything is started, because one may have unknown words.
   const runs = chooseTests(positionals.filter(isSuite), parts);
   const folder = makeFolder();
-  const starting = startDatabases(
-    folder,
-    runs.filter(({ tests }) => tests.length > 0).map(({ suite }) => suite),
-  );
+  const suites = runs.map(({ suite }) => suite);
+  const starting = startDatabases(folder, suites);
   process.once('SIGINT', () => starting.then(({ stop }) => stop()).finally(() => exit(1)));
   const databases = await starting;
   const { passed, failed } = await runSuites(runs, suite => ({
