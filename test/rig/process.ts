@@ -33,6 +33,11 @@ export function makeDataFolder(t: Test): string {
 /** The value of NODE_OPTIONS that runs this module first. */
 export const preload = (module: string) => `--import=data:text/javascript,${encodeURIComponent(module)}`;
 
+/** The value of NODE_OPTIONS that sets the clock of a process ahead. */
+export const clockAhead = (minutes: number) =>
+  preload(`const D=Date;globalThis.Date=class extends D{
+    constructor(...given){given.length>0?super(...given):super(D.now()+${minutes * 60_000})}static now(){return D.now()+${minutes * 60_000}}}`);
+
 /** Starts the service as `npm start` does, with only this environment, and kills it when the test ends. */
 export function spawnService(
   t: Test,

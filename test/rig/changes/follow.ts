@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { newId } from '#src/core/ids.ts';
 import { openEvents } from '#test/helper/eventStream.ts';
-import { any } from '#test/helper/values/random.ts';
-import { ask, json } from './cluster/ask.ts';
-import { until } from './process.ts';
+import { any, random } from '#test/helper/values/random.ts';
+import { ask, json } from '#test/rig/cluster/ask.ts';
+import { until } from '#test/rig/process.ts';
 
 /** Milliseconds after which a reader is cut. */
 const cutAfter = 1000;
@@ -57,8 +58,8 @@ async function send(url: string, method: string, path: string, body?: object) {
   return answer.status < 300 ? answer.body : undefined;
 }
 
-/** Changes the same records through all servers, until told to stop. Requests may fail. */
-async function changeMuch(urls: () => string[], isOver: () => boolean): Promise<void> {
+/** Changes the same records through all servers, until told to stop. Requests may fail, and some always do. */
+async function changeMuch(urls: () => string[], contended: string[], isOver: () => boolean): Promise<void> {
   let made = 0;
   const newBurrow = (url: string, parentId: string | null = null) =>
     send(url, 'POST', '/api/burrows', { label: 'x', parentId });
@@ -66,8 +67,11 @@ async function changeMuch(urls: () => string[], isOver: () => boolean): Promise<
     Array.from({ length: 30 }, () => newBurrow(any(urls()))),
   );
   async function write(url: string) {
-    const kind = Math.random();
-    if (kind < 0.7) await send(url, 'PATCH', `/api/burrows/${any(shared).id}`, { label: `${++made}` });
+    const kind = random();
+    if (kind < 0.05) await newBurrow(url, newId(Date.now()));
+    else if (kind < 0.06 && contended.length > 0)
+      await send(url, 'PATCH', `/api/burrows/${any(contended)}`, { label: `${++made}` });
+    else if (kind < 0.7) await send(url, 'PATCH', `/api/burrows/${any(shared).id}`, { label: `${++made}` });
     else if (kind < 0.85) await newBurrow(url);
     else if (kind < 0.95) {
       const burrow = await newBurrow(url);
@@ -112,10 +116,13 @@ interface Followed {
   many: number;
   /** Run one after the other while changes are made. */
   faults: (() => Promise<unknown>)[];
+  /** Changes burrows in another way, until told to stop. Requests may change those that it adds to the list, too. */
+  meanwhile?: (contended: string[], isOver: () => boolean) => Promise<void>;
 }
 
 /** Makes many changes under faults and checks that a reader that is cut each second gets each once, in order. */
-export async function followChanges(t: Test, { urls, query, many, faults }: Followed): Promise<void> {
+export async function followChanges(t: Test, followed: Followed): Promise<void> {
+  const { urls, query, many, faults, meanwhile = async () => {} } = followed;
   const reader = readInPieces(urls);
   await reader.begun;
   const read = (columns: string) =>
@@ -123,14 +130,15 @@ export async function followChanges(t: Test, { urls, query, many, faults }: Foll
   const written = (least: number) =>
     until('a part is written', async () => Number((await read('count(*)'))[0]?.count) > least, 300);
   let isOver = false;
-  const writing = changeMuch(urls, () => isOver);
+  const contended: string[] = [];
+  const writing = [changeMuch(urls, contended, () => isOver), meanwhile(contended, () => isOver)];
   for (const [i, fault] of faults.entries()) {
     await written((many / (faults.length + 1)) * (i + 1));
     await fault();
   }
   await written(many);
   isOver = true;
-  await writing;
+  await Promise.all(writing);
   const committed = (await read(`record_id || ' ' || version as one`)).map(({ one }) => String(one));
   await until('the reader is done', () => new Set(reader.seen).size >= committed.length, 120);
   await reader.stop();
