@@ -109,8 +109,7 @@ export async function buildApp(dependencies: AppDependencies) {
   await app.register(streams, { settings, metrics });
 
   const open = credentials === undefined;
-  const keptDays = settings.AUDIT_RETENTION_DAYS;
-  const feed = makeFeed(followed, { database, log, now, keptDays });
+  const feed = makeFeed(followed, { database, log, now });
   // Describes all routes, also those that follow, when the document is first asked for.
   await app.register(docs, { version, open, resources: followed, example: example.path });
   await app.register(home, { version, open, resources: followed, counted: records, pages: domain.pages });

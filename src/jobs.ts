@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '#schemas/settings.ts';
 import { type Context, systemContext } from './access/context.ts';
+import { numberChanges, trimNumbers } from './changes/numbers.ts';
 import { OperatorError } from './core/errors.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { repeat } from './database/repeat.ts';
@@ -59,7 +60,18 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
   const jobs = [
     trimming('webhook events', eventDays, trimEvents),
     trimming('idempotency keys', keyRetentionDays, trimKeys),
-    ...(auditDays > 0 ? [trimming('audit log entries', auditDays, trimAudit)] : []),
+    // Keeps what the first follower of a day must number, and wait for, small.
+    {
+      name: 'number changes',
+      every: 10,
+      run: async (context: Context) => void (await numberChanges(context)),
+    },
+    ...(auditDays > 0
+      ? [
+          trimming('numbers of changes', auditDays, trimNumbers),
+          trimming('audit log entries', auditDays, trimAudit),
+        ]
+      : []),
     ...given.jobs,
   ];
   const closing = new AbortController();

@@ -26,7 +26,7 @@ create table "identities" (
 );
 create unique index "identities_issuer_subject_key" on "identities" using btree ("issuer","subject");
 create index "identities_user_index" on "identities" using btree ("user_id","id");
-create sequence "audit_log_number";
+create sequence "audit_log_ordinal";
 -- Who changed what. Values are left out: they are personal data, and the log outlives the records.
 create table "audit_log" (
 	"id" uuid primary key not null,
@@ -41,16 +41,12 @@ create table "audit_log" (
 	"address" text collate "C",
 	"request_id" text collate "C",
 	"details" jsonb, -- the event that changed a subscription, or the person who wrote
-	-- Clients follow changes by these columns. The first two are null where there is nothing to follow.
+	-- Clients follow changes by these columns, which are null where there is nothing to follow.
 	"version" integer, -- the version that the write made
 	"sides" jsonb, -- the owner of the record and what its changes are followed by, before and after
-	-- A snapshot tells which transactions it sees, so two snapshots tell what was committed between them. The number is taken
-	-- under the lock of the record: in the order of numbers, each change comes after those that it could know of.
-	"transaction" xid8 default pg_current_xact_id() not null,
-	"number" bigint default nextval('audit_log_number') not null
+	"ordinal" bigint -- orders changes; a trigger of the migration of changes gives it
 );
-create index "audit_log_transaction_index" on "audit_log" using btree ("transaction","number") where "audit_log"."version" is not null;
-create index "audit_log_number_index" on "audit_log" using btree ("number") where "audit_log"."version" is not null;
+create index "audit_log_ordinal_index" on "audit_log" using btree ("ordinal") where "audit_log"."ordinal" is not null;
 -- Requests with an Idempotency-Key, and their answers.
 create table "idempotency_keys" (
 	"hash" text collate "C" primary key not null, -- a hash of the caller and the key

@@ -51,7 +51,7 @@ export const changesQuery = (
     resource: Type.Optional(oneOf(names, 'Only changes of this kind of record.')),
     id: Type.Optional(text(1, longestRecordId, 'Only changes of the record with this id.', exampleId)),
     ...Object.fromEntries(parents),
-    after: Type.Optional(Type.String({ maxLength: 16_384, description: `${position}.` })),
+    after: Type.Optional(Type.String({ maxLength: 100, description: `${position}.` })),
   });
 };
 

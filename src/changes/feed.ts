@@ -6,20 +6,18 @@ import { explain } from '#src/database/databaseErrors.ts';
 import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Followed } from './followed.ts';
-import { type ChangePage, maxEntryLag, readPage } from './pages.ts';
-import { type ChangePosition, positionGone, positionKey } from './position.ts';
+import { numberChanges } from './numbers.ts';
+import { type ChangePage, readPage } from './pages.ts';
+import { type ChangePosition, isSame, positionGone, positionText } from './position.ts';
 
 interface FeedDependencies {
   database: Database;
   log: Log;
   now: () => Date;
-  /** How long the audit log is kept; 0 is for ever. */
-  keptDays: number;
 }
 
 /** Milliseconds between two looks, and until a look for a record that does not show yet. */
 const [lookEvery, lookAgainAfter] = [1000, 50];
-const day = 86_400_000;
 const keptPages = 50;
 
 /** Does the work of a reader when it is the turn of its account. */
@@ -31,8 +29,9 @@ export type Feed = ReturnType<typeof makeFeed>;
  * The committed changes of all resources, in the order of their commits. The feed looks at the database after a commit,
  * and each second in any case, once for all readers of this process. While there is no reader, it does not look.
  */
-export function makeFeed(followed: Followed[], { database, log, now, keptDays }: FeedDependencies) {
+export function makeFeed(followed: Followed[], { database, log, now }: FeedDependencies) {
   const context = systemContext({ db: database.reads, log, now }, 'changes', 'job');
+  const numbering = { ...context, db: database.upkeep };
   /** The functions that wake the readers. */
   const readers = new Set<() => void>();
   /** The newest pages by the position before them. A reader that is further behind reads its own. */
@@ -59,8 +58,8 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
       every: lookEvery,
       cannotTell: () => !database.available(),
       log,
-      away: 'The changes of records cannot be read.',
-      back: 'The changes of records are read again.',
+      away: 'The changes of records cannot be numbered or read.',
+      back: 'The changes of records are numbered and read again.',
     });
     const unfollow = database.follow?.(() => void look().catch(() => {}));
     stop = () => {
@@ -96,21 +95,22 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
 
   async function lookNow(): Promise<void> {
     if (readers.size === 0) return;
-    const from = newest;
-    const page = await readPage(context, followed, from).catch(error => {
+    const last = await numberChanges(numbering);
+    const from = newest ?? last;
+    const page = await readPage(context, followed, from, last).catch(error => {
       if (explain(error).code !== 'gone') throw error;
       // The database went back to an earlier state. Readers get `gone` next, and new readers begin where it is now.
       pages.clear();
-      return readPage(context, followed);
+      return { changes: [], to: last, isCut: false };
     });
     // All readers may have left meanwhile. `newest` stays empty: the next reader begins at its own time.
     if (readers.size === 0) return;
     newest = page.to;
     if (page.isCut) lookSoon();
-    if (!from || page.changes.length === 0) return;
-    setBounded(pages, positionKey(from), page, keptPages);
+    if (page.changes.length === 0) return;
+    setBounded(pages, positionText(from), page, keptPages);
     for (const wake of readers) wake();
-    if (page.to.until && !page.isCut) await lookNow();
+    if (!isSame(newest, last) && !page.isCut) await lookNow();
   }
 
   /** The newest position. A reader who has read everything is there. */
@@ -119,28 +119,21 @@ export function makeFeed(followed: Followed[], { database, log, now, keptDays }:
     return newest;
   }
 
-  const isNewest = (from: ChangePosition): boolean => positionKey(from) === positionKey(position());
-
-  /** The same position. For a reader who has read everything, its time is that of the last look. */
-  const current = (from: ChangePosition): ChangePosition => (isNewest(from) ? position() : from);
+  const isNewest = (from: ChangePosition): boolean => isSame(from, position());
 
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
   async function pageAfter(
     from: ChangePosition,
     onCostly: RunCostly,
   ): Promise<(ChangePage & { isKept: boolean }) | undefined> {
-    const key = positionKey(from);
-    const { seen, until } = position();
-    if (key === positionKey(position())) return undefined;
-    const kept = pages.get(key);
+    if (isNewest(from)) return undefined;
+    const kept = pages.get(positionText(from));
     if (kept) return { ...kept, isKept: true };
-    // Changes after this position may have been trimmed.
-    if (keptDays > 0 && from.time < now().getTime() - keptDays * day + maxEntryLag) throw positionGone();
-    // Keeps other reads free: a position from long ago, or one that a client made up, is slow to look up.
-    const page = await onCostly(db => readPage({ ...context, db }, followed, from, until?.seen ?? seen));
+    // Keeps other reads free of those who catch up.
+    const page = await onCostly(db => readPage({ ...context, db }, followed, from, position()));
     if (page.isCut) lookSoon();
-    // The position stays the same if the reader is ahead of the feed, or if a record is late.
-    return positionKey(page.to) === key ? undefined : { ...page, isKept: false };
+    // There is none if the reader is ahead of the feed, or if a record is late.
+    return page.changes.length === 0 ? undefined : { ...page, isKept: false };
   }
-  return { followed, join, look, position, isNewest, current, pageAfter };
+  return { followed, join, look, position, isNewest, pageAfter };
 }

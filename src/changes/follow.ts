@@ -2,11 +2,11 @@ import type { Side } from '#drizzle/tables/service/auditLog.ts';
 import type { Context } from '#src/access/context.ts';
 import { need, scopesIn } from '#src/access/need.ts';
 import { visible } from '#src/access/ownership.ts';
-import { databaseFailure, explain } from '#src/database/databaseErrors.ts';
+import { explain } from '#src/database/databaseErrors.ts';
 import type { Feed, RunCostly } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';
-import { badPosition, positionText, readPosition, type SentPosition } from './position.ts';
+import { positionText, readPosition, type SentPosition } from './position.ts';
 
 /** Which changes somebody wants. */
 export interface Choice {
@@ -39,7 +39,6 @@ export interface News {
 const newsEvery = 14_000;
 /** Milliseconds until a page that could not be read is asked for again. */
 const retryAfter = 1000;
-const invalidText = '22P02';
 
 /** Yields first the position where it begins, then the changes as they come. */
 export async function* follow(
@@ -72,10 +71,7 @@ export async function* follow(
     await feed.look();
     let position = sent.text === undefined ? feed.position() : readPosition(sent);
     const pageAfter = () => feed.pageAfter(position, onCostly);
-    // PostgreSQL refuses malformed snapshots that a client sent.
-    let page = await pageAfter().catch(error => {
-      throw databaseFailure(error)?.code === invalidText ? badPosition(sent) : error;
-    });
+    let page = await pageAfter();
     yield { changes: [], position: positionText(position) };
     for (; !signal.aborted; page = await pageAfter().catch(waitUnlessFinal)) {
       let changes: Change[] = [];
@@ -89,7 +85,6 @@ export async function* follow(
         await woken.promise;
         // Renewed before the next page is read, so a wake-up during the read counts.
         woken = Promise.withResolvers();
-        position = feed.current(position);
       }
       if (changes.length === 0 && !isDue) continue;
       isDue = false;

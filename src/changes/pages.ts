@@ -1,12 +1,11 @@
-import { sql } from '#drizzle/orm.ts';
+import { and, eq, gte, lte } from '#drizzle/orm.ts';
 import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
+import { changes as changesTable } from '#drizzle/tables/service/changes.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
-import { lowestId } from '#src/core/ids.ts';
-import type { Connection } from '#src/database/connection.ts';
-import { type Row, rowsOf, statement, unknownValue } from '#src/database/statements/statement.ts';
+import { type Row, statement, unknownValue } from '#src/database/statements/statement.ts';
 import type { Followed } from './followed.ts';
-import { type ChangePosition, positionGone, positionText } from './position.ts';
+import { type ChangePosition, isSame, positionGone, positionText } from './position.ts';
 
 /** A committed change of a record. */
 export interface Change {
@@ -33,103 +32,46 @@ export interface ChangePage {
 }
 
 const pageSize = 100;
-/**
- * Milliseconds by which an entry may be older than an earlier position, due to a long transaction or another clock.
- * The bound matters in a restored database, where old entries have numbers of transactions that are yet to come.
- */
-export const maxEntryLag = 3_600_000;
-
 /** Milliseconds around the time of a change in which its record may not show yet. */
 const shownWithin = 2000;
 
-const isFollowed = sql`${auditLog.version} is not null`;
-/**
- * A snapshot of what is visible now, up to the newest change. Later transactions may have failed: after a crash,
- * PostgreSQL can give their numbers to other transactions, whose changes would count as seen.
- */
-const currentSnapshot = sql`(
-  select concat(least(pg_snapshot_xmin(now), next), ':', next, ':', (
-    select string_agg(xip::text, ',' order by xip) from pg_snapshot_xip(now) as xip where xip < next))::pg_snapshot
-  from pg_current_snapshot() as now, coalesce((
-    select (transaction::text::bigint + 1)::text::xid8 from ${auditLog}
-    where ${isFollowed} and transaction < pg_snapshot_xmax(now) order by transaction desc limit 1), '3') as next)`;
-/** Reads the later snapshot, whether `seen` is of another database, and the first change between the two. */
-const nextChange = rowsOf(sql`
-  select until::text, pg_snapshot_xmax(seen) > pg_snapshot_xmax(pg_current_snapshot()), (
-    select min(number) from (
-      select number, transaction, id from ${auditLog}
-      where ${isFollowed} and transaction >= pg_snapshot_xmax(seen) and transaction < pg_snapshot_xmax(until)
-      union all select number, transaction, id from ${auditLog}
-      where ${isFollowed} and transaction = any (array(select pg_snapshot_xip(seen)))
-      offset 0
-    ) as later where id >= ${sql.placeholder('lowest')}::uuid and pg_visible_in_snapshot(transaction, until))
-  from (select coalesce(${sql.placeholder('until')}::pg_snapshot, ${currentSnapshot}) as until,
-    coalesce(${sql.placeholder('seen')}::pg_snapshot, ${currentSnapshot}) as seen) as snapshots`);
-
-const { id, number, createdAt, action, recordId, changed, version, sides, transaction } = auditLog;
-const isVisibleIn = (name: string) =>
-  sql`pg_visible_in_snapshot(${transaction}, ${unknownValue(name, 'pg_snapshot')})`;
-const columns = { number, createdAt, action, recordId, changed, version, sides };
+const { number, entry } = changesTable;
+const { id, createdAt, action, recordId, changed, version, sides } = auditLog;
+const columns = { number, entry, id, createdAt, action, recordId, changed, version, sides };
 const readEntries = statement(columns, (builder, columns) =>
   builder
     .select(columns)
-    .from(auditLog)
-    .where(
-      sql`${number} > ${unknownValue('after')} and ${isFollowed} and ${id} >= ${unknownValue('lowest', 'uuid')}
-        and not ${isVisibleIn('seen')} and ${isVisibleIn('until')}`,
-    )
+    .from(changesTable)
+    .leftJoin(auditLog, eq(id, entry))
+    .where(and(gte(number, unknownValue('from')), lte(number, unknownValue('upTo'))))
     .orderBy(number)
     .limit(pageSize + 1),
 );
 
 /**
- * Reads the first changes after a position, up to a snapshot or else up to now. A snapshot sees all that an earlier one
- * sees, so their difference is exact: a transaction that begins early and commits late is in it as soon as it has
- * committed, and delays nobody until then. Without a position, it reads no changes and returns the current one.
+ * Reads the first changes after a position, up to the newest one. The change at the position is read, too: if it is
+ * another one, or one after it is missing, the changes after the position are not those that the reader lacks.
  */
 export async function readPage(
   context: Context,
   followed: Followed[],
-  from?: ChangePosition,
-  upTo: string | null = null,
+  from: ChangePosition,
+  newest: ChangePosition,
 ): Promise<ChangePage> {
   need(context, 'read');
-  const { db, now } = context;
-  const { seen = null, until } = from ?? {};
-  // A position on the way to a later snapshot keeps its time: that snapshot gets no newer.
-  const time = until && from ? from.time : now().getTime();
-  const lowest = lowestId(new Date((from?.time ?? time) - maxEntryLag));
-  const next = until ?? (await nextSnapshot(db, { seen, until: upTo, lowest }));
-  if (!seen || next.after === null) return { changes: [], to: { time, seen: upTo ?? seen ?? next.seen } };
-  const entries = await readEntries(db, { seen, until: next.seen, after: next.after, lowest });
-  const isLast = entries.length <= pageSize;
-  const positionAt = (i: number): ChangePosition =>
-    isLast && i === entries.length - 1
-      ? { time, seen: next.seen }
-      : { time: from?.time ?? time, seen, until: { seen: next.seen, after: entries[i]?.number ?? 0 } };
-  const changes = entries
-    .slice(0, pageSize)
-    .map((entry, i) => changeFromEntry(entry, positionText(positionAt(i))));
+  if (isSame(from, newest)) return { changes: [], to: from };
+  const upTo = Math.max(from.number, newest.number);
+  const [first, ...entries] = await readEntries(context.db, { from: from.number, upTo });
+  const isWhole = entries.every(({ number, id }, i) => id !== null && number === from.number + 1 + i);
+  if (first?.entry !== from.entry || !isWhole) throw positionGone();
+  const changes = entries.map(changeFromEntry);
   const late = await addRecords(context, followed, changes);
-  if (late < 0) return { changes, to: positionAt(changes.length - 1) };
-  const to = late > 0 ? positionAt(late - 1) : (from as ChangePosition);
-  return { changes: changes.slice(0, late), to, isCut: true };
+  const shown = late < 0 ? changes : changes.slice(0, late);
+  return { changes: shown, to: entries[shown.length - 1] ?? from, isCut: late >= 0 };
 }
 
-/** Returns a later snapshot, and the number before the first change that it sees and the earlier one does not. */
-async function nextSnapshot(
-  db: Connection,
-  between: { seen: string | null; until: string | null; lowest: string },
-): Promise<{ seen: string; after: number | null }> {
-  const [[later, isLost, first] = []] = await nextChange(db, between);
-  if (isLost) throw positionGone();
-  return { seen: String(later), after: first === null ? null : Number(first) - 1 };
-}
-
-function changeFromEntry(
-  { action: name, recordId: id, version, changed, createdAt: at, sides }: Row<typeof columns>,
-  position: string,
-): Change {
+function changeFromEntry(row: Row<typeof columns>): Change {
+  const { action: name, recordId: id, version, changed, createdAt: at, sides } = row;
   const [resource = '', verb = ''] = name.split('.');
   // The action that made version 1 created the record. Any other action, such as one of a handler, is a change.
   const action = version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change';
@@ -142,7 +84,7 @@ function changeFromEntry(
     at,
     record: null,
     sides: sides ?? [],
-    position,
+    position: positionText(row),
   };
 }
 

@@ -15,6 +15,8 @@ export interface Database {
   readonly kind: 'embedded' | 'postgres';
   /** Connections for writes and transactions, which may wait for a lock. */
   readonly writes: Connection;
+  /** The same connections, for what changes no record: its commits are not announced to followers. */
+  readonly upkeep: Connection;
   /** Separate connections for reads, which wait for no lock and never behind a write that waits for one. */
   readonly reads: Connection;
   /** One connection for slow reads, so that other reads do not wait for them. */

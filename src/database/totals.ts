@@ -33,11 +33,11 @@ const [pause, shortPause, many] = [1000, 100, 500];
 /**
  * Moves changes from the log to the totals (drizzle/migrations/0000_totals.sql), again and again until it is stopped.
  */
-export function startFolding({ writes, kind, available }: Database, log: Log): () => void {
+export function startFolding({ upkeep, kind, available }: Database, log: Log): () => void {
   const fold = (db: Connection) => db.rows('select list_fold($1)', [changesPerFold[kind]]);
   const folding = repeat({
     work: async () => {
-      const [[moved] = []] = await inLongTransaction(writes, fold);
+      const [[moved] = []] = await inLongTransaction(upkeep, fold);
       return Number(moved) >= many ? shortPause : pause;
     },
     every: pause,

@@ -146,7 +146,7 @@ for (const transport of transports)
       'subscription { customerSubscriptionChanged(customer: "") { id } }': 'BAD_USER_INPUT',
       'subscription { burrowChanged(after: "x") { id } }': 'BAD_USER_INPUT',
       'subscription { burrowChanged(after: "") { id } }': 'BAD_USER_INPUT',
-      'subscription { burrowChanged(after: "1000000000000.7:7:") { id } }': 'GONE',
+      'subscription { burrowChanged(after: "7.019aa5d0-0001-7000-8000-000000000001") { id } }': 'GONE',
     };
     for (const [text, code] of Object.entries(refused)) {
       const operation = collect(client, text);

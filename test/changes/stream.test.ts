@@ -109,31 +109,23 @@ t.test('what cannot be followed is refused before the stream begins', async t =>
     '?grade=rough': /is not known/,
     '?after=': /is not a position/,
     '?after=x': /is not a position/,
-    '?after=1795613972086.7:5:': /is not a position/,
-    '?after=1795613972086.7:9:8,7': /is not a position/,
-    '?after=1795613972086.0:0:': /is not a position/,
-    '?after=1795613972086.5:5:.5:5:.x': /is not a position/,
-    '?after=1795613972086.5:5:.5:5:.1.1': /is not a position/,
+    '?after=1': /is not a position/,
+    [`?after=${id}`]: /is not a position/,
+    [`?after=-1.${id}`]: /is not a position/,
+    [`?after=1.${id}.1`]: /is not a position/,
+    [`?after=1.${id.toUpperCase()}`]: /is not a position/,
+    [`?after=${'9'.repeat(16)}.${id}`]: /is not a position/,
+    [`?after=${'9'.repeat(99)}.${id}`]: /must be at most 100 characters/,
   };
   for (const [query, message] of Object.entries(refused)) {
     const { error } = (await call('GET', `/api/changes${query}`, 400)).body;
     t.match(error.details, [{ in: 'query', message }], query);
   }
-  for (const last of ['', 'x', '1795613972086.7:5:']) {
+  for (const last of ['', 'x', `1.${id}.1`]) {
     const options = { headers: { 'last-event-id': last } };
     const { error } = (await call('GET', '/api/changes?after=x', 400, options)).body;
     t.match(error.details, [{ in: 'header', path: '/last-event-id' }]);
   }
-  const gone = {
-    'older than what is kept': `${Date.now() - 366 * 86_400_000}.700:700:`,
-    'of another database': `${Date.now()}.700:999999999:`,
-  };
-  for (const [why, after] of Object.entries(gone))
-    t.match(
-      (await call('GET', `/api/changes?after=${after}`, 410)).body.error.details,
-      { code: 'gone' },
-      why,
-    );
 });
 
 t.test('a caller has a tenth of MAX_IN_FLIGHT as streams', async t => {

@@ -1,23 +1,11 @@
 import { instant, textByCode } from '#drizzle/columns.ts';
-import {
-  bigint,
-  customType,
-  index,
-  integer,
-  jsonb,
-  pgSequence,
-  pgTable,
-  sql,
-  text,
-  uuid,
-} from '#drizzle/orm.ts';
+import { bigint, index, integer, jsonb, pgSequence, pgTable, sql, text, uuid } from '#drizzle/orm.ts';
 import type { AuditEntry } from '#schemas/service/audit.ts';
 
 /** The members of a record by which followers choose its changes. */
 export type Side = Record<string, unknown>;
 
-const transactionNumber = customType<{ data: string }>({ dataType: () => 'xid8' });
-export const auditLogNumber = pgSequence('audit_log_number');
+export const auditLogOrdinal = pgSequence('audit_log_ordinal');
 
 export const auditLog = pgTable(
   'audit_log',
@@ -36,15 +24,11 @@ export const auditLog = pgTable(
     details: jsonb().$type<AuditEntry['details']>(),
     version: integer(),
     sides: jsonb().$type<Side[]>(),
-    transaction: transactionNumber().notNull().default(sql`pg_current_xact_id()`),
-    number: bigint({ mode: 'number' }).notNull().default(sql`nextval('audit_log_number')`),
+    ordinal: bigint({ mode: 'number' }),
   },
   table => [
     index('audit_log_action_index').on(table.action, table.id),
-    index('audit_log_transaction_index')
-      .on(table.transaction, table.number)
-      .where(sql`${table.version} is not null`),
-    index('audit_log_number_index').on(table.number).where(sql`${table.version} is not null`),
+    index('audit_log_ordinal_index').on(table.ordinal).where(sql`${table.ordinal} is not null`),
     index('audit_log_record_index').on(table.recordId, table.id),
     index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
   ],

@@ -26,6 +26,7 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
   return {
     kind: 'embedded',
     writes: connection,
+    upkeep: connection,
     reads: connection,
     costly: connection,
     available: () => !parts.disposed && !disk?.isAway(),

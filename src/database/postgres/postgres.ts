@@ -52,6 +52,7 @@ export function openPostgres(server: Server, log: Log): Database {
   return {
     kind: 'postgres',
     writes,
+    upkeep: writes,
     reads: pooledConnection(readers),
     costly: pooledConnection(costly),
     available,

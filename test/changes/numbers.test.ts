@@ -1,0 +1,231 @@
+import t, { type Test } from 'tap';
+import { sql } from '#drizzle/orm.ts';
+import { auditLog } from '#drizzle/tables/service/auditLog.ts';
+import { changes } from '#drizzle/tables/service/changes.ts';
+import { numberChanges, trimNumbers } from '#src/changes/numbers.ts';
+import { positionText } from '#src/changes/position.ts';
+import { lowestId, newId } from '#src/core/ids.ts';
+import { type Connection, orm } from '#src/database/connection.ts';
+import type { Database } from '#src/database/database.ts';
+import { recordWrites, trimAudit } from '#src/records/audit.ts';
+import { openLog } from '#src/telemetry/log.ts';
+import { inside } from '#test/helper/access.ts';
+import { backend, hold, openTestDatabase } from '#test/helper/database.ts';
+import { openFeed } from '#test/helper/eventStream.ts';
+import { until } from '#test/rig/process.ts';
+
+const skip = backend === 'embedded' && 'it has one session';
+const day = 86_400_000;
+
+/** Records changes of records by name, in the transaction of the connection, if it has one. */
+const record = (database: Database, names: string[], db: Connection = database.writes) =>
+  recordWrites(
+    { ...inside(database), db },
+    'burrow.change',
+    names.map(recordId => ({ recordId, version: 2, sides: [{}] })),
+  );
+
+/** The names of the numbered changes, in the order of their numbers, which begin with 1 and have no gap. */
+async function numbered(t: Test, { reads }: Database): Promise<string[]> {
+  const rows = await orm(reads)
+    .select({ number: changes.number, name: auditLog.recordId })
+    .from(changes)
+    .innerJoin(auditLog, sql`${auditLog.id} = ${changes.entry}`)
+    .orderBy(changes.number);
+  t.same(
+    rows.map(({ number }) => number),
+    rows.map((_, i) => i + 1),
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The ordinals that the last call did not see, and those of them that it will forget. */
+async function gaps({ reads }: Database) {
+  const [row] = await reads.rows(
+    `select (numbering).gaps::text, (numbering).old_gaps::text from changes order by number desc limit 1`,
+    [],
+  );
+  return row;
+}
+
+t.test('changes are numbered once, in the order in which they were written', async t => {
+  const database = await openTestDatabase(t);
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  await record(database, names.slice(0, 4));
+  await recordWrites(inside(database), 'key.create', [{ recordId: 'no record' }]);
+  await record(database, ['e']);
+  const call = async () =>
+    (await database.writes.rows('select newest, given from number_changes(2)', [])).flat();
+  t.same((await call()).map(Number), [2, 2], 'no more than were asked for');
+  t.same((await call()).map(Number), [4, 2]);
+  t.same((await call()).map(Number), [5, 1]);
+  t.same((await call()).map(Number), [5, 0]);
+  t.same(await numbered(t, database), names);
+  const [, last] = await orm(database.reads).select().from(changes).orderBy(sql`number desc`).limit(2);
+  t.equal(last?.number, 4);
+  t.equal(positionText(await numberChanges(inside(database))).length <= 100, true);
+});
+
+t.test(
+  'a change gets its number when it is committed, and none that was committed waits for it',
+  { skip },
+  async t => {
+    const database = await openTestDatabase(t);
+    const commits = [];
+    for (const name of ['early', 'long'])
+      commits.push(await hold(database, db => record(database, [name], db)));
+    await record(database, ['between']);
+    await numberChanges(inside(database));
+    t.same(await numbered(t, database), ['between']);
+    t.same(await gaps(database), ['{[1,3)}', '{[1,3)}']);
+    await commits[0]?.();
+    await record(database, ['after']);
+    await numberChanges(inside(database));
+    t.same(
+      await numbered(t, database),
+      ['between', 'early', 'after'],
+      'those of one call in the order of writing',
+    );
+    t.same((await gaps(database))?.[0], '{[2,3)}');
+    await commits[1]?.();
+    await numberChanges(inside(database));
+    t.same(await numbered(t, database), ['between', 'early', 'after', 'long']);
+    t.same((await gaps(database))?.[0], '{}');
+  },
+);
+
+t.test(
+  'what was rolled back is forgotten once no transaction can fill the gap, and not before',
+  { skip },
+  async t => {
+    const database = await openTestDatabase(t);
+    const next = async (name: string) => {
+      await record(database, [name]);
+      await numberChanges(inside(database));
+      return (await gaps(database))?.[0];
+    };
+    const commit = await hold(database, db => record(database, ['open'], db));
+    const failing = database.writes.transaction(async db => {
+      await record(database, ['failed'], db);
+      throw new Error('fails');
+    });
+    await t.rejects(failing, { message: 'fails' });
+    for (const name of ['a', 'b', 'c']) t.equal(await next(name), '{[1,3)}');
+    await commit();
+    t.equal(await next('d'), '{}');
+    t.same(await numbered(t, database), ['a', 'b', 'c', 'open', 'd']);
+  },
+);
+
+t.test(
+  'numbers of transactions that were taken back, by a crash or in another server, lose nothing',
+  { skip },
+  async t => {
+    const database = await openTestDatabase(t);
+    await record(database, ['a']);
+    await numberChanges(inside(database));
+    await database.writes.rows(`update changes set numbering.horizon = '999999999' where number = 1`, []);
+    const commit = await hold(database, db => record(database, ['open'], db));
+    for (const name of ['b', 'c', 'd']) {
+      await record(database, [name]);
+      await numberChanges(inside(database));
+      t.equal((await gaps(database))?.[0], '{[2,3)}');
+    }
+    await commit();
+    await record(database, ['e']);
+    await numberChanges(inside(database));
+    await record(database, ['f']);
+    await numberChanges(inside(database));
+    t.same(await gaps(database), ['{}', '{}']);
+    t.same(await numbered(t, database), ['a', 'b', 'c', 'd', 'open', 'e', 'f']);
+  },
+);
+
+t.test(
+  'a transaction with another isolation gives no number twice, and is tried again',
+  { skip },
+  async t => {
+    const database = await openTestDatabase(t);
+    await record(database, ['a']);
+    const stale = database.writes.transaction(async db => {
+      await db.rows('set transaction isolation level repeatable read', []);
+      await db.rows('select 1', []);
+      await numberChanges(inside(database));
+      await db.rows('select number_changes(1)', []);
+    });
+    await t.rejects(stale, { code: '40001' });
+    const writing = database.writes.transaction(async db => {
+      await record(database, ['b'], db);
+      await db.rows('select number_changes(1)', []);
+    });
+    await t.rejects(writing, { code: '25001' });
+    t.same(await numbered(t, database), ['a']);
+  },
+);
+
+t.test('a process that cannot number says so once, and goes on when it can', { skip }, async t => {
+  const lines: { level: number; msg: string }[] = [];
+  const log = openLog({ LOG_LEVEL: 'info' }, false, { write: line => void lines.push(JSON.parse(line)) });
+  const { follow, newUser, database } = await openFeed(t, { log });
+  const { next } = await follow();
+  await next(1, () => true);
+  const release = await hold(database, db => db.rows('select pg_advisory_xact_lock(7283453)', []));
+  const { id } = await newUser();
+  const said = () =>
+    lines.filter(({ msg }) => msg.startsWith('The changes of records')).map(({ msg }) => msg);
+  await until('it says so', () => said().length > 0, 20);
+  await release();
+  t.match(await next(1), [{ data: { id } }]);
+  await until('it is back', () => said().length > 1, 20);
+  t.same(said(), [
+    'The changes of records cannot be numbered or read.',
+    'The changes of records are numbered and read again.',
+  ]);
+});
+
+t.test('a position is refused when the change at it is another one, or one after it is not kept', async t => {
+  const { call, follow, newUser, database } = await openFeed(t);
+  const at = (days: number) => new Date(Date.now() - days * day);
+  const old: string[] = [];
+  for (const [i, days] of [4, 3, 3, 0].entries()) {
+    const id = lowestId(at(days)).replace(/0{12}$/, `00000000000${i + 1}`);
+    await database.writes.rows(
+      `insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport, version)
+      values ($1, $2, 'burrow.change', 'x', '{}', 'key', 'x', 'job', 2)`,
+      [id, at(days).toISOString()],
+    );
+    old.push(positionText(await numberChanges(inside(database))));
+  }
+  const { id } = await newUser();
+  const status = async (after = '') => {
+    const { response, close } = await follow(`?after=${after}`);
+    close();
+    return response.status;
+  };
+  t.same(await Promise.all(old.map(status)), [200, 200, 200, 200]);
+  const forged = {
+    'another change': `2.${newId(Date.now())}`,
+    'a later one': `7.${id}`,
+    none: `999999999999999.${id}`,
+  };
+  for (const [why, after] of Object.entries(forged))
+    t.match(
+      (await call('GET', `/api/changes?after=${after}`, 410)).body.error.details,
+      { code: 'gone' },
+      why,
+    );
+
+  t.equal(await trimAudit(inside(database), at(3.5)), 1);
+  t.same(await Promise.all(old.map(status)), [200, 200, 200, 200], 'nothing after them is missing');
+  t.equal(await trimAudit(inside(database), at(2)), 2);
+  t.same(await Promise.all(old.map(status)), [410, 410, 200, 200]);
+  t.equal(await trimNumbers(inside(database), at(2)), 3, 'with that of the beginning');
+  t.same(await Promise.all(old.map(status)), [410, 410, 200, 200]);
+  t.equal(await trimNumbers(inside(database), new Date(Date.now() + day)), 0, 'the last number stays');
+  const last = await newUser();
+  const { next } = await follow(`?after=${old[3]}`);
+  t.same(
+    (await next(2)).map(({ data }) => data.id),
+    [id, last.id],
+  );
+});
