@@ -8,7 +8,7 @@ import type { Log } from '#src/telemetry/log.ts';
 import type { Followed } from './followed.ts';
 import { numberChanges } from './numbers.ts';
 import { type ChangePage, readPage } from './pages.ts';
-import { type ChangePosition, isSame, positionGone, positionText } from './position.ts';
+import { type ChangePosition, positionGone } from './position.ts';
 
 interface FeedDependencies {
   database: Database;
@@ -35,7 +35,7 @@ export function makeFeed(followed: Followed[], { database, log, now }: FeedDepen
   /** The functions that wake the readers. */
   const readers = new Set<() => void>();
   /** The newest pages by the position before them. A reader that is further behind reads its own. */
-  const pages = new Map<string, ChangePage>();
+  const pages = new Map<ChangePosition, ChangePage>();
   let newest: ChangePosition | undefined;
   let stop = () => {};
   let looking: Promise<void> = Promise.resolve();
@@ -108,9 +108,9 @@ export function makeFeed(followed: Followed[], { database, log, now }: FeedDepen
     newest = page.to;
     if (page.isCut) lookSoon();
     if (page.changes.length === 0) return;
-    setBounded(pages, positionText(from), page, keptPages);
+    setBounded(pages, from, page, keptPages);
     for (const wake of readers) wake();
-    if (!isSame(newest, last) && !page.isCut) await lookNow();
+    if (newest !== last && !page.isCut) await lookNow();
   }
 
   /** The newest position. A reader who has read everything is there. */
@@ -119,15 +119,13 @@ export function makeFeed(followed: Followed[], { database, log, now }: FeedDepen
     return newest;
   }
 
-  const isNewest = (from: ChangePosition): boolean => isSame(from, position());
-
   /** The page after a position, and whether it is kept for all readers. Undefined when there is nothing new. */
   async function pageAfter(
     from: ChangePosition,
     onCostly: RunCostly,
   ): Promise<(ChangePage & { isKept: boolean }) | undefined> {
-    if (isNewest(from)) return undefined;
-    const kept = pages.get(positionText(from));
+    if (from === position()) return undefined;
+    const kept = pages.get(from);
     if (kept) return { ...kept, isKept: true };
     // Keeps other reads free of those who catch up.
     const page = await onCostly(db => readPage({ ...context, db }, followed, from, position()));
@@ -135,5 +133,5 @@ export function makeFeed(followed: Followed[], { database, log, now }: FeedDepen
     // There is none if the reader is ahead of the feed, or if a record is late.
     return page.changes.length === 0 ? undefined : { ...page, isKept: false };
   }
-  return { followed, join, look, position, isNewest, pageAfter };
+  return { followed, join, look, position, pageAfter };
 }

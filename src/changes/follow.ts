@@ -6,7 +6,7 @@ import { explain } from '#src/database/databaseErrors.ts';
 import type { Feed, RunCostly } from './feed.ts';
 import type { Followed } from './followed.ts';
 import type { Change } from './pages.ts';
-import { positionText, readPosition, type SentPosition } from './position.ts';
+import { type ChangePosition, readPosition, type SentPosition } from './position.ts';
 
 /** Which changes somebody wants. */
 export interface Choice {
@@ -32,7 +32,7 @@ export interface Follower {
 /** Changes, and the position after them; or only the position, after a time without any. */
 export interface News {
   changes: Change[];
-  position: string;
+  position: ChangePosition;
 }
 
 /** Milliseconds between two positions when there are no changes. Proxies close streams that are silent for longer. */
@@ -72,11 +72,11 @@ export async function* follow(
     let position = sent.text === undefined ? feed.position() : readPosition(sent);
     const pageAfter = () => feed.pageAfter(position, onCostly);
     let page = await pageAfter();
-    yield { changes: [], position: positionText(position) };
+    yield { changes: [], position };
     for (; !signal.aborted; page = await pageAfter().catch(waitUnlessFinal)) {
       let changes: Change[] = [];
       if (page) {
-        wasThere ||= feed.isNewest(page.to);
+        wasThere ||= page.to === feed.position();
         follower.isBehind = !wasThere || !page.isKept;
         changes = page.changes.flatMap(shown);
         position = page.to;
@@ -88,7 +88,7 @@ export async function* follow(
       }
       if (changes.length === 0 && !isDue) continue;
       isDue = false;
-      yield { changes, position: positionText(position) };
+      yield { changes, position };
     }
   } finally {
     clearInterval(timer);

@@ -20,7 +20,7 @@ export async function numberChanges(context: Context): Promise<ChangePosition> {
   need(context, 'read');
   for (;;) {
     const [[number, entry, given] = []] = await write(context, ({ db }) => giveNumbers(db));
-    if (Number(given) < portion) return { number: Number(number), entry: String(entry) };
+    if (Number(given) < portion) return `${Number(number)}.${entry}`;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { type Row, statement, unknownValue } from '#src/database/statements/statement.ts';
 import type { Followed } from './followed.ts';
-import { type ChangePosition, isSame, positionGone, positionText } from './position.ts';
+import { type ChangePosition, positionGone } from './position.ts';
 
 /** A committed change of a record. */
 export interface Change {
@@ -21,7 +21,7 @@ export interface Change {
   /** The sides of the record before and after the change. */
   sides: Side[];
   /** The position after the change. */
-  position: string;
+  position: ChangePosition;
 }
 
 export interface ChangePage {
@@ -59,16 +59,19 @@ export async function readPage(
   newest: ChangePosition,
 ): Promise<ChangePage> {
   need(context, 'read');
-  if (isSame(from, newest)) return { changes: [], to: from };
-  const upTo = Math.max(from.number, newest.number);
-  const [first, ...entries] = await readEntries(context.db, { from: from.number, upTo });
-  const isWhole = entries.every(({ number, id }, i) => id !== null && number === from.number + 1 + i);
-  if (first?.entry !== from.entry || !isWhole) throw positionGone();
+  if (from === newest) return { changes: [], to: from };
+  const [after, upTo] = [Number.parseInt(from, 10), Number.parseInt(newest, 10)];
+  const between = { from: after, upTo: Math.max(after, upTo) };
+  const [first, ...entries] = await readEntries(context.db, between);
+  const isWhole = entries.every((entry, i) => entry.number === after + 1 + i && entry.id !== null);
+  if (!first || positionAt(first) !== from || !isWhole) throw positionGone();
   const changes = entries.map(changeFromEntry);
-  const late = await addRecords(context, followed, changes);
-  const shown = late < 0 ? changes : changes.slice(0, late);
-  return { changes: shown, to: entries[shown.length - 1] ?? from, isCut: late >= 0 };
+  const shown = changes.slice(0, await addRecords(context, followed, changes));
+  return { changes: shown, to: shown.at(-1)?.position ?? from, isCut: shown.length < changes.length };
 }
+
+const positionAt = ({ number, entry }: Pick<Row<typeof columns>, 'number' | 'entry'>): ChangePosition =>
+  `${number}.${entry}`;
 
 function changeFromEntry(row: Row<typeof columns>): Change {
   const { action: name, recordId: id, version, changed, createdAt: at, sides } = row;
@@ -84,11 +87,11 @@ function changeFromEntry(row: Row<typeof columns>): Change {
     at,
     record: null,
     sides: sides ?? [],
-    position: positionText(row),
+    position: positionAt(row),
   };
 }
 
-/** Adds its record to each change; returns the index of the first change that its record does not show yet, or -1. */
+/** Adds its record to each change; returns how many changes come before the first that its record does not show yet. */
 async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<number> {
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
   const late = new Set<Change>();
@@ -104,5 +107,6 @@ async function addRecords(context: Context, followed: Followed[], changes: Chang
     }
   });
   await Promise.all(read);
-  return changes.findIndex(change => late.has(change));
+  const first = changes.findIndex(change => late.has(change));
+  return first < 0 ? changes.length : first;
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { numberChanges } from '#src/changes/numbers.ts';
-import { positionText } from '#src/changes/position.ts';
 import { openLog } from '#src/telemetry/log.ts';
 import { inside } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
@@ -17,7 +16,7 @@ t.test(
     const { database, begun, release, open } = holdCostly(t, real);
     const { call, url } = await openFeed(t, { database });
     const { newUser } = await build(t, { database: real });
-    const start = positionText(await numberChanges(inside(real)));
+    const start = await numberChanges(inside(real));
     const { id } = await newUser();
     await call('GET', '/api/users', 200);
     const opening = Array.from({ length: 5 }, () => openEvents(t, `${url}/api/changes?after=${start}`));
