@@ -36,7 +36,7 @@ const create = (origin: string, name: string) =>
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Ada', email: `${name}.${Date.now()}@example.com` }),
-  }).then(response => response.text());
+  }).then(async response => ((await response.json()) as { id: string }).id);
 
 /** Milliseconds from a request at one instance until the other one shows the change. */
 async function delays(from: string, to: string): Promise<number[]> {
@@ -46,7 +46,8 @@ async function delays(from: string, to: string): Promise<number[]> {
   const all: number[] = [];
   for (let i = 0; i < 200; i++) {
     const began = performance.now();
-    await Promise.all([create(from, `delay${i}`), stream.next(1)]);
+    const id = await create(from, `delay${i}`);
+    await stream.next(1, ({ data }) => data?.id === id);
     all.push(performance.now() - began);
     await sleep(10 + Math.random() * 40);
   }

@@ -29,9 +29,10 @@ end $$;
 create trigger "audit_log_takes_ordinal" before insert on "audit_log" for each row
 	when (new."version" is not null and new."ordinal" is null) execute function "take_ordinal"();
 -- Gives numbers to committed changes, about as many as `portion`; returns the newest number, its entry, and how many it gave. Of
--- calls at the same time each waits for the one before. It is a transaction of its own, so that none waits for a client.
+-- calls at the same time each waits for the one before. It is a transaction of its own, so that none waits for a client. Only index
+-- scans are on, because PostgreSQL keeps plans: one for a small table would read all of a large one.
 create function "number_changes"(portion integer, out newest bigint, out newest_entry uuid, out given integer)
-language plpgsql set search_path = public as $$
+language plpgsql set search_path = public set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
 	last changes;
 	reached numbering;
@@ -52,8 +53,8 @@ begin
 	-- One statement, so that all is of one snapshot.
 	select array_agg(id order by ordinal), range_agg(int8range(ordinal, ordinal, '[]')), count(*), pg_snapshot_xmin(pg_current_snapshot())
 	into entries, ordinals, given, oldest from (
-		(select id, ordinal from unnest(reached.gaps) as gap join audit_log on ordinal >= lower(gap) and ordinal < upper(gap)
-			order by ordinal limit portion)
+		(select late.* from unnest(reached.gaps) as gap, lateral (select id, ordinal from audit_log
+			where ordinal >= lower(gap) and ordinal < upper(gap) order by ordinal limit portion) as late order by ordinal limit portion)
 		union all
 		(select id, ordinal from audit_log where ordinal > reached.seen order by ordinal limit portion)
 	) as committed;
