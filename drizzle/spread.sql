@@ -1,7 +1,7 @@
 -- Spreads the tables that grow with the events over the nodes of Citus: `npm run migrate -- --spread`, once.
 --
 -- The tables of the application, keys, the audit log and the queue stay on the coordinator: unique e-mail addresses and exact
--- totals need one node, and the order of the audit log is the order of commits. While the tables are copied, reads and writes of
+-- totals need one node, and so does the numbering of changes. While the tables are copied, reads and writes of
 -- them wait.
 -- What Citus asks of the rest of the service is in docs/decisions/05-database.md.
 

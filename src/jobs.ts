@@ -60,11 +60,11 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
   const jobs = [
     trimming('webhook events', eventDays, trimEvents),
     trimming('idempotency keys', keyRetentionDays, trimKeys),
-    // Keeps what the first follower of a day must number, and wait for, small.
     {
       name: 'number changes',
       every: 10,
-      run: async (context: Context) => void (await numberChanges(context)),
+      // Leaves little to do for the first follower after a while, who waits until all are numbered.
+      run: async (context: Context) => void (await numberChanges({ ...context, db: database.upkeep })),
     },
     ...(auditDays > 0
       ? [

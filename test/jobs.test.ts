@@ -2,6 +2,7 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { readSettings } from '#src/config/settings.ts';
+import { lowestId, newId } from '#src/core/ids.ts';
 import { users } from '#src/domain/users.ts';
 import { type Job, refuseWrongJobs, startJobs } from '#src/jobs.ts';
 import { openMetrics } from '#src/process/metrics.ts';
@@ -12,9 +13,10 @@ import { newPerson } from './helper/resources/records.ts';
 import { until } from './rig/process.ts';
 import { domain } from './world/index.ts';
 
-/** A worker with one job, and the lines that it logs. */
-async function work(run: Job['run'], every: number) {
+/** A worker with one job, and the lines that it logs. The statements run before it starts. */
+async function work(run: Job['run'], every: number, statements: string[] = []) {
   const database = await openTestDatabase(t);
+  for (const text of statements) await database.writes.rows(text, []);
   const lines: { level: number; msg: string }[] = [];
   const log = pino({}, { write: line => void lines.push(JSON.parse(line)) });
   const settings = readSettings({ NODE_ENV: 'test', AUDIT_RETENTION_DAYS: '7' });
@@ -55,6 +57,18 @@ t.test('a job that fails is tried again, and the log says so once', async t => {
     lines.filter(({ msg }) => msg.includes('greet')).map(({ msg }) => msg),
     ['The job "greet" fails.', 'The job "greet" is done again.'],
   );
+});
+
+t.test('changes are numbered while nobody follows, and old numbers are trimmed', async t => {
+  const [old, late, young] = [lowestId(new Date(0)), lowestId(new Date(1)), newId(Date.now())];
+  const insert = `insert into changes values (1, '${old}', null), (2, '${late}', null), (3, '${young}', (0, '{}', '{}', '0'))`;
+  const create: Job['run'] = async context => void (await users.create(context, newPerson()));
+  const { database, lines } = await work(create, 3600, [insert]);
+  await until('old ones are trimmed', () => lines.some(({ msg }) => msg === 'Trimmed 2 numbers of changes.'));
+  const numbers = async () =>
+    (await database.reads.rows('select number from changes order by number', [])).flat().map(Number);
+  await until('the change is numbered', async () => (await numbers()).includes(4), 30);
+  t.same(await numbers(), [2, 3, 4]);
 });
 
 t.test('at the end, a job is told, and not waited for if it goes on', async t => {

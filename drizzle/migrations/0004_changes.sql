@@ -10,27 +10,28 @@ create type "numbering" as (
 	"seen" bigint, -- the highest ordinal
 	"gaps" int8multirange, -- the lower ordinals that it did not see: their transactions were open, or have failed
 	"old_gaps" int8multirange, -- those that only transactions before `horizon` can fill
-	"horizon" xid8
+	"horizon" xid8 -- the id of a transaction
 );
 create table "changes" (
 	"number" bigint primary key not null, -- has no gaps, so that a reader notices when some were trimmed
 	"entry" uuid not null, -- no foreign key: the newest row outlives its entry
-	-- Only the last row of a call has it. A row of its own would be updated by each call, and an old transaction keeps all
-	-- versions of a row, which the next call would pass.
+	-- Only the last row of each call has it. A table with one row would need an update by each call, and PostgreSQL keeps all
+	-- versions of that row, and reads past them, while an old transaction is open.
 	"numbering" numbering
 );
 insert into "changes" values (0, '00000000-0000-0000-0000-000000000000', (0, '{}', '{}', '0'));
 create function "take_ordinal"() returns trigger language plpgsql as $$
 begin
-	perform pg_current_xact_id(); -- gives the transaction its number before the ordinal, see below
+	perform pg_current_xact_id(); -- takes the id of the transaction before the ordinal: the horizon of `number_changes` needs that
 	new."ordinal" := nextval('public.audit_log_ordinal');
 	return new;
 end $$;
+-- A restore of data alone brings its ordinals along.
 create trigger "audit_log_takes_ordinal" before insert on "audit_log" for each row
 	when (new."version" is not null and new."ordinal" is null) execute function "take_ordinal"();
--- Gives numbers to committed changes, about as many as `portion`; returns the newest number, its entry, and how many it gave. Of
--- calls at the same time each waits for the one before. It is a transaction of its own, so that none waits for a client. Only index
--- scans are on, because PostgreSQL keeps plans: one for a small table would read all of a large one.
+-- Gives numbers to committed changes, at most `portion` of them; returns the newest number, its entry, and how many it gave. Calls
+-- run one after the other, each in a transaction of its own, so that none waits for a client. Only index scans are on, because
+-- PostgreSQL keeps plans: one for a small table would read all of a large one.
 create function "number_changes"(portion integer, out newest bigint, out newest_entry uuid, out given integer)
 language plpgsql set search_path = public set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -38,6 +39,7 @@ declare
 	reached numbering;
 	entries uuid[];
 	ordinals int8multirange;
+	seen bigint;
 	oldest xid8; -- the oldest open transaction
 begin
 	if pg_current_xact_id_if_assigned() is not null then
@@ -50,29 +52,27 @@ begin
 	newest := last.number;
 	newest_entry := last.entry;
 	reached := last.numbering;
-	-- One statement, so that all is of one snapshot.
-	select array_agg(id order by ordinal), range_agg(int8range(ordinal, ordinal, '[]')), count(*), pg_snapshot_xmin(pg_current_snapshot())
+	-- Reads all in one statement, and so in one snapshot.
+	select array_agg(id order by ordinal), range_agg(int8range(ordinal, ordinal, '[]')), count(*),
+		pg_snapshot_xmin(pg_current_snapshot())
 	into entries, ordinals, given, oldest from (
-		(select late.* from unnest(reached.gaps) as gap, lateral (select id, ordinal from audit_log
-			where ordinal >= lower(gap) and ordinal < upper(gap) order by ordinal limit portion) as late order by ordinal limit portion)
-		union all
-		(select id, ordinal from audit_log where ordinal > reached.seen order by ordinal limit portion)
+		select late.* from unnest(reached.gaps) as gap, lateral (select id, ordinal from audit_log
+			where ordinal >= lower(gap) and ordinal < upper(gap) order by ordinal limit portion) as late
+		union all (select id, ordinal from audit_log where ordinal > reached.seen order by ordinal limit portion)
+		order by ordinal limit portion
 	) as committed;
 	if given = 0 then return; end if;
-	if upper(ordinals) > reached.seen + 1 then
-		reached.gaps := reached.gaps + int8multirange(int8range(reached.seen + 1, upper(ordinals)));
-		reached.seen := upper(ordinals) - 1;
-	end if;
-	reached.gaps := reached.gaps - ordinals;
-	-- This transaction began to write after all that can fill a gap, so it has a higher number. A crash, and a restore in another
-	-- server, may take the numbers of transactions back.
+	seen := greatest(reached.seen, upper(ordinals) - 1);
+	reached.gaps := reached.gaps + int8multirange(int8range(reached.seen, seen, '(]')) - ordinals;
+	reached.seen := seen;
+	-- The id of this transaction is higher than that of any which can fill a gap. In another server, ids may begin anew.
 	reached.horizon := least(reached.horizon, pg_current_xact_id());
 	if oldest >= reached.horizon and given < portion then
 		reached.gaps := reached.gaps - reached.old_gaps; -- those transactions have ended
 		reached.old_gaps := reached.gaps;
 		reached.horizon := pg_current_xact_id();
 	end if;
-	-- It is a lost race, tried again, where the transaction does not see the last numbers because of its isolation.
+	-- Fails as a lost race, which is tried again, if the isolation of the transaction hides the last numbers.
 	insert into changes select newest + n, id, case when n = given then reached end
 		from unnest(entries) with ordinality as entry (id, n) on conflict (number) do nothing;
 	newest := newest + given;

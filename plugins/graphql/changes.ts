@@ -39,7 +39,7 @@ type ${title}Change {
   ${name}: ${title}
 }
 extend type Subscription {
-  "Each committed change of ${withArticle(toWords(name))}, in the order of the commits: from now on, or after a position."
+  "Each committed change of ${withArticle(toWords(name))}, in the order of the commits, or of writing when they came at once: from now on, or after a position."
   ${changedField(each)}(${ids.join(', ')}, ${toArguments($id, words)}, after: String): ${title}Change!
 }`;
     return { sdl };

@@ -19,7 +19,7 @@ const chunk = 16_384;
 const route = routesOf('Changes');
 const describe = (
   example: string,
-) => `Server-sent events: one for each committed change of a record, in the order of the commits. \`event\` is its name, such as \`${example}.change\`, \`data\` a \`Change\`, and \`id\` the position after it.
+) => `Server-sent events: one for each committed change of a record, in the order of the commits, or of writing when they came at once. \`event\` is its name, such as \`${example}.change\`, \`data\` a \`Change\`, and \`id\` the position after it.
 
 The stream begins with an \`id\` without data, and repeats it every 15 seconds. A client that sends the last \`id\` as \`Last-Event-ID\`, or as \`after\`, gets every change since then once, from any instance. Apply a record by its own \`version\`, which may be newer than that of the event.`;
 

@@ -26,12 +26,12 @@ export type RunCostly = (work: (db: Connection) => Promise<ChangePage>) => Promi
 export type Feed = ReturnType<typeof makeFeed>;
 
 /**
- * The committed changes of all resources, in the order of their commits. The feed looks at the database after a commit,
+ * The committed changes of all resources, in the order of their numbers. The feed looks at the database after a commit,
  * and each second in any case, once for all readers of this process. While there is no reader, it does not look.
  */
 export function makeFeed(followed: Followed[], { database, log, now }: FeedDependencies) {
   const context = systemContext({ db: database.reads, log, now }, 'changes', 'job');
-  const numbering = { ...context, db: database.upkeep };
+  const numberingContext = { ...context, db: database.upkeep };
   /** The functions that wake the readers. */
   const readers = new Set<() => void>();
   /** The newest pages by the position before them. A reader that is further behind reads its own. */
@@ -95,13 +95,13 @@ export function makeFeed(followed: Followed[], { database, log, now }: FeedDepen
 
   async function lookNow(): Promise<void> {
     if (readers.size === 0) return;
-    const last = await numberChanges(numbering);
+    const last = await numberChanges(numberingContext);
     const from = newest ?? last;
-    const page = await readPage(context, followed, from, last).catch(error => {
+    const page = await readPage(context, followed, from, last).catch((error): ChangePage => {
       if (explain(error).code !== 'gone') throw error;
       // The database went back to an earlier state. Readers get `gone` next, and new readers begin where it is now.
       pages.clear();
-      return { changes: [], to: last, isCut: false };
+      return { changes: [], to: last };
     });
     // All readers may have left meanwhile. `newest` stays empty: the next reader begins at its own time.
     if (readers.size === 0) return;

@@ -49,8 +49,8 @@ const readEntries = statement(columns, (builder, columns) =>
 );
 
 /**
- * Reads the first changes after a position, up to the newest one. The change at the position is read, too: if it is
- * another one, or one after it is missing, the changes after the position are not those that the reader lacks.
+ * Reads the first changes after a position, up to the newest one. Fails if the change at the position is another one,
+ * or if one after it is missing: the reader would lack changes without knowing.
  */
 export async function readPage(
   context: Context,
@@ -66,7 +66,7 @@ export async function readPage(
   const isWhole = entries.every((entry, i) => entry.number === after + 1 + i && entry.id !== null);
   if (!first || positionAt(first) !== from || !isWhole) throw positionGone();
   const changes = entries.map(changeFromEntry);
-  const shown = changes.slice(0, await addRecords(context, followed, changes));
+  const shown = await addRecords(context, followed, changes);
   return { changes: shown, to: shown.at(-1)?.position ?? from, isCut: shown.length < changes.length };
 }
 
@@ -91,8 +91,8 @@ function changeFromEntry(row: Row<typeof columns>): Change {
   };
 }
 
-/** Adds its record to each change; returns how many changes come before the first that its record does not show yet. */
-async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<number> {
+/** Adds its record to each change; returns the changes before the first that its record does not show yet. */
+async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<Change[]> {
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
   const late = new Set<Change>();
   const now = context.now().getTime();
@@ -108,5 +108,5 @@ async function addRecords(context: Context, followed: Followed[], changes: Chang
   });
   await Promise.all(read);
   const first = changes.findIndex(change => late.has(change));
-  return first < 0 ? changes.length : first;
+  return first < 0 ? changes : changes.slice(0, first);
 }

@@ -1,3 +1,4 @@
+import { idPattern } from '#schemas/parts/common.ts';
 import type { Violation } from '#schemas/parts/error.ts';
 import { AppError, invalid, refusal } from '#src/core/errors.ts';
 
@@ -7,7 +8,7 @@ import { AppError, invalid, refusal } from '#src/core/errors.ts';
  */
 export type ChangePosition = `${number}.${string}`;
 
-const shape = /^\d{1,15}\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const shape = new RegExp(idPattern.replace('^', '^\\d{1,15}\\.'));
 
 /** What a client sent as a position, if anything, and where. */
 export interface SentPosition extends Pick<Violation, 'in' | 'path'> {

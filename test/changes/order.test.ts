@@ -47,7 +47,7 @@ t.test(
     t.same(
       (await stream.next(2)).map(({ data }) => data.id),
       [id, last.id],
-      'each once, though the number of the late one is lower',
+      'each once, though the ordinal of the late one is lower',
     );
   },
 );

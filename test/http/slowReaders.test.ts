@@ -19,7 +19,7 @@ async function start(t: Test) {
   const watch = (connection: Connection): Connection => ({
     ...connection,
     rows: (text, params) => {
-      if (/"sides".*from "audit_log"/s.test(text)) pages++;
+      if (/"sides".*from "changes"/s.test(text)) pages++;
       return connection.rows(text, params);
     },
   });

@@ -61,6 +61,9 @@ t.test(`${many} changes under faults: a reader that is cut each second gets each
     query: text => postgres.query(text),
     many,
     faults: shuffle(faults, random),
-    meanwhile: (contended, isOver) => changeInSessions(postgres.url, contended, isOver),
+    meanwhile: async (contended, isOver) => {
+      const endings = await changeInSessions(postgres.url, contended, isOver);
+      for (const [ending, times] of Object.entries(endings)) t.ok(times > 0, `${times}: ${ending}`);
+    },
   });
 });

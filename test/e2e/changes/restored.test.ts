@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openEvents } from '#test/helper/eventStream.ts';
 import { openLocalPostgres } from '#test/rig/openCluster.ts';
-import { call, makeFolder, startService } from '#test/rig/process.ts';
+import { call, makeFolder, startService, untilReady } from '#test/rig/process.ts';
 import { bin, skip, startInstalled } from '../storage/contents.ts';
 
 /** Starts a service on a database, with a way to change much and a way to read changes. */
@@ -17,7 +17,9 @@ async function serve(t: Test, DATABASE_URL: string) {
     const ids: string[] = [];
     for (let i = 0; i < amount; i++) {
       const user = { name: 'Ada', email: `${service.port}.${++made}@example.com` };
-      ids.push((await call(service, 'POST', '/api/users', user)).body.id);
+      const { status, body } = await call(service, 'POST', '/api/users', user);
+      t.equal(status, 201);
+      ids.push(body.id);
     }
     return ids;
   }
@@ -40,7 +42,7 @@ async function serve(t: Test, DATABASE_URL: string) {
     stream.close();
     return { status, ids: changes.map(({ data }) => data.id) };
   }
-  return { create, position, after, end: () => service.kill('SIGTERM') };
+  return { create, position, after, ready: () => untilReady(service), end: () => service.kill('SIGTERM') };
 }
 
 /** Checks that a database that was set back knows what it has, and refuses what only the lost history had. */
@@ -52,6 +54,7 @@ async function setBack(t: Test, from: string, restore: (write: () => Promise<unk
   const last = await first.position();
   let lost = { amount: 7, position: '' };
   const to = await restore(async () => {
+    await first.ready();
     await first.create(lost.amount);
     lost = { ...lost, position: await first.position() };
     await first.end();

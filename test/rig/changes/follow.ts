@@ -109,7 +109,7 @@ function mistakesIn(seen: string[], committed: string[]) {
 }
 const noMistakes = { missing: 0, 'sent twice': 0, 'out of order': 0, 'never committed': 0 };
 
-interface Followed {
+interface Storm {
   /** Returns the URLs of the servers that run now. */
   urls: () => string[];
   query: (text: string) => Promise<Record<string, unknown>[]>;
@@ -121,8 +121,8 @@ interface Followed {
 }
 
 /** Makes many changes under faults and checks that a reader that is cut each second gets each once, in order. */
-export async function followChanges(t: Test, followed: Followed): Promise<void> {
-  const { urls, query, many, faults, meanwhile = async () => {} } = followed;
+export async function followChanges(t: Test, storm: Storm): Promise<void> {
+  const { urls, query, many, faults, meanwhile = async () => {} } = storm;
   const reader = readInPieces(urls);
   await reader.begun;
   const read = (columns: string) =>

@@ -12,7 +12,7 @@ const [most, changes] = [300_000, 200_000];
 
 const uuid = (kind: number, number: string) =>
   `('01980000-000${kind}-7000-8000-' || lpad(to_hex(${number}), 12, '0'))::uuid`;
-/** An id of now: a reader that follows from a position looks only at entries that are not much older. */
+/** An id of now. */
 const uuidNow = `(regexp_replace(lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0'), '(.{8})(.{4})', '\\1-\\2')
   || '-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`;
 
@@ -29,9 +29,9 @@ export const rows = `
       union all select n, ${plain + 1}, rpad('Popular ' || n || ' ', 500, 'x') from generate_series(20001, 21000) as n
       union all select n, ${plain + 2}, rpad('Wide ' || n || ' ', 500, '€') from generate_series(21001, 21020) as n
       union all select n, ${plain + 3} + n % 100, 'Mass ' || n from generate_series(30001, ${30_000 + most}) as n) as made;
+  set session_replication_role = origin;
   insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport, version, sides)
     select ${uuidNow}, now(), 'specimen.change', ${uuid(1, '20001 + n % 1000')}, '{label}', 'system', 'load', 'command', 1,
       '[{"burrowId": "${popular}", "grade": "fine"}]' from generate_series(1, ${changes}) as n;
-  set session_replication_role = origin;
   select list_repair(name) from list_tables;
   analyze;`;

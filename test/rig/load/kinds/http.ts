@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '#src/core/ids.ts';
 import {
   bytesOf,
   countAnswers,
@@ -86,14 +87,14 @@ const slowReader: Kind = {
   },
 };
 
-/** Asks for the changes after a position that it makes up. */
+/** Asks for the changes after a position that it makes up, which is refused after a look at the database. */
 const positions: Kind = {
   name: '12 forged positions',
   attack: (target, signal) =>
     together(10, () =>
       reconnect(target, signal, socket => {
         countAnswers(socket, target).once('data', () => socket.destroy());
-        socket.write(bytesOf(target, { path: `/api/changes?after=${Date.now()}.1:1:` }));
+        socket.write(bytesOf(target, { path: `/api/changes?after=1.${newId(Date.now())}` }));
       }),
     ),
 };
