@@ -26,7 +26,7 @@ create table "identities" (
 );
 create unique index "identities_issuer_subject_key" on "identities" using btree ("issuer","subject");
 create index "identities_user_index" on "identities" using btree ("user_id","id");
-create sequence "audit_log_ordinal";
+create sequence "audit_log_ordinal" cache 1; -- a session that keeps some would give them away out of order
 -- Who changed what. Values are left out: they are personal data, and the log outlives the records.
 create table "audit_log" (
 	"id" uuid primary key not null,

@@ -31,9 +31,9 @@ create trigger "audit_log_takes_ordinal" before insert on "audit_log" for each r
 	when (new."version" is not null and new."ordinal" is null) execute function "take_ordinal"();
 -- Gives numbers to committed changes, at most `portion` of them; returns the newest number, its entry, and how many it gave. Calls
 -- run one after the other, each in a transaction of its own, so that none waits for a client. Only index scans are on, because
--- PostgreSQL keeps plans: one for a small table would read all of a large one.
+-- PostgreSQL keeps plans: one for a small table would read all of a large one. Compiling a plan takes longer than running it.
 create function "number_changes"(portion integer, out newest bigint, out newest_entry uuid, out given integer)
-language plpgsql set search_path = public set enable_seqscan = off set enable_bitmapscan = off as $$
+language plpgsql set search_path = public set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
 	last changes;
 	reached numbering;
@@ -48,7 +48,7 @@ begin
 	perform pg_advisory_xact_lock(7283453);
 	-- A number that somebody has seen must survive a crash.
 	if current_setting('synchronous_commit') = 'off' then set local synchronous_commit = on; end if;
-	select * into last from changes order by number desc limit 1;
+	select * into strict last from changes order by number desc limit 1;
 	newest := last.number;
 	newest_entry := last.entry;
 	reached := last.numbering;

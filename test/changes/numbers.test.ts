@@ -2,19 +2,17 @@ import t, { type Test } from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { auditLog } from '#drizzle/tables/service/auditLog.ts';
 import { changes } from '#drizzle/tables/service/changes.ts';
-import { numberChanges, trimNumbers } from '#src/changes/numbers.ts';
-import { lowestId, newId } from '#src/core/ids.ts';
+import { numberChanges } from '#src/changes/numbers.ts';
 import { type Connection, orm } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
-import { recordWrites, trimAudit } from '#src/records/audit.ts';
-import { openLog } from '#src/telemetry/log.ts';
+import { openPostgres } from '#src/database/postgres/postgres.ts';
+import { recordWrites } from '#src/records/audit.ts';
 import { inside } from '#test/helper/access.ts';
-import { backend, hold, openTestDatabase } from '#test/helper/database.ts';
-import { openFeed } from '#test/helper/eventStream.ts';
+import { backend, createPostgres, hold, openTestDatabase, testLog } from '#test/helper/database.ts';
+import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import { until } from '#test/rig/process.ts';
 
 const skip = backend === 'embedded' && 'it has one session';
-const day = 86_400_000;
 
 /** Records changes of records by name, in the transaction of the connection, if it has one. */
 const record = (database: Database, names: string[], db: Connection = database.writes) =>
@@ -168,6 +166,43 @@ t.test(
   },
 );
 
+t.test(
+  'whatever the isolation of the server is, calls wait for each other and none fails',
+  { skip },
+  async t => {
+    const url = await createPostgres(t);
+    await queryPostgres(
+      url,
+      `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
+    );
+    const databases = Array.from({ length: 4 }, () => openPostgres({ url, connections: 2 }, testLog));
+    t.teardown(() => Promise.all(databases.map(database => database.close())));
+    for (const { ready } of databases) await ready;
+    await Promise.all(
+      databases.map(async (database, i) => {
+        for (let n = 0; n < 50; n++) {
+          await record(database, [`${i} ${n}`]);
+          await numberChanges(inside(database));
+        }
+      }),
+    );
+    t.equal((await numbered(t, databases[0] as Database)).length, 200);
+  },
+);
+
+t.test('what comes late in a gap is numbered before what follows, however much it is', { skip }, async t => {
+  const database = await openTestDatabase(t);
+  const call = () => database.writes.rows('select number_changes(5)', []);
+  const late = Array.from({ length: 10 }, (_, i) => `late ${i}`);
+  const commit = await hold(database, db => record(database, late, db));
+  await record(database, ['first']);
+  await call();
+  await commit();
+  await record(database, ['last']);
+  for (let i = 0; i < 4; i++) await call();
+  t.same(await numbered(t, database), ['first', ...late, 'last']);
+});
+
 t.test('numbers are given in a transaction that has written nothing before', async t => {
   const database = await openTestDatabase(t);
   const writing = database.writes.transaction(async db => {
@@ -176,67 +211,4 @@ t.test('numbers are given in a transaction that has written nothing before', asy
   });
   await t.rejects(writing, { code: '25001' });
   t.same(await numbered(t, database), []);
-});
-
-t.test('a process that cannot number says so once, and goes on when it can', { skip }, async t => {
-  const lines: { level: number; msg: string }[] = [];
-  const log = openLog({ LOG_LEVEL: 'info' }, false, { write: line => void lines.push(JSON.parse(line)) });
-  const { follow, newUser, database } = await openFeed(t, { log });
-  const { next } = await follow();
-  await next(1, () => true);
-  const release = await hold(database, db => db.rows('select pg_advisory_xact_lock(7283453)', []));
-  const { id } = await newUser();
-  const said = () =>
-    lines.filter(({ msg }) => msg.startsWith('The changes of records')).map(({ msg }) => msg);
-  await until('it says so', () => said().length > 0, 20);
-  await release();
-  t.match(await next(1), [{ data: { id } }]);
-  await until('it is back', () => said().length > 1, 20);
-  t.same(said(), [
-    'The changes of records cannot be numbered or read.',
-    'The changes of records are numbered and read again.',
-  ]);
-});
-
-t.test('a position is refused when the change at it is another one, or one after it is not kept', async t => {
-  const { follow, newUser, database } = await openFeed(t);
-  const at = (days: number) => new Date(Date.now() - days * day);
-  const old: string[] = [];
-  for (const [i, days] of [4, 3, 3, 0].entries()) {
-    const id = lowestId(at(days)).replace(/0{12}$/, `00000000000${i + 1}`);
-    await database.writes.rows(
-      `insert into audit_log (id, created_at, action, record_id, changed, actor_kind, actor_name, transport, version)
-      values ($1, $2, 'burrow.change', 'x', '{}', 'key', 'x', 'job', 2)`,
-      [id, at(days).toISOString()],
-    );
-    old.push(await numberChanges(inside(database)));
-  }
-  const { id } = await newUser();
-  const status = async (after = '') => {
-    const { response, close } = await follow(`?after=${after}`);
-    close();
-    return response.status;
-  };
-  t.same(await Promise.all(old.map(status)), [200, 200, 200, 200]);
-  const forged = {
-    'another change': `2.${newId(Date.now())}`,
-    'a later one': `7.${id}`,
-    none: `999999999999999.${id}`,
-  };
-  for (const [why, after] of Object.entries(forged)) t.equal(await status(after), 410, why);
-  const { response } = await follow(`?after=${forged.none}`);
-  t.match(await response.json(), { error: { details: { code: 'gone' } } });
-  t.equal(await trimAudit(inside(database), at(3.5)), 1);
-  t.same(await Promise.all(old.map(status)), [200, 200, 200, 200], 'nothing after them is missing');
-  t.equal(await trimAudit(inside(database), at(2)), 2);
-  t.same(await Promise.all(old.map(status)), [410, 410, 200, 200]);
-  t.equal(await trimNumbers(inside(database), at(2)), 3, 'with that of the beginning');
-  t.same(await Promise.all(old.map(status)), [410, 410, 200, 200]);
-  t.equal(await trimNumbers(inside(database), new Date(Date.now() + day)), 0, 'the last number stays');
-  const last = await newUser();
-  const { next } = await follow(`?after=${old[3]}`);
-  t.same(
-    (await next(2)).map(({ data }) => data.id),
-    [id, last.id],
-  );
 });

@@ -41,6 +41,8 @@ const sessionSettings = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server
   statement_timeout: String(statementTimeout),
   lock_timeout: lockTimeout,
   idle_in_transaction_session_timeout: 15_000,
+  // Statements that wait for others, such as the numbering of changes, must see what those have committed.
+  default_transaction_isolation: 'read committed',
   // Parallel workers make a single count faster, but counts under load three times slower. The value is text, because
   // the driver drops the number 0.
   max_parallel_workers_per_gather: '0',
