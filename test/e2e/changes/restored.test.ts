@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { bin, skip, startInstalled } from '#test/e2e/storage/contents.ts';
 import { openEvents } from '#test/helper/eventStream.ts';
 import { openLocalPostgres } from '#test/rig/openCluster.ts';
 import { call, makeFolder, startService, untilReady } from '#test/rig/process.ts';
-import { bin, skip, startInstalled } from '../storage/contents.ts';
 
 /** Starts a service on a database, with a way to change much and a way to read changes. */
 async function serve(t: Test, DATABASE_URL: string) {
