@@ -44,9 +44,10 @@ create table "audit_log" (
 	-- Clients follow changes by these columns, which are null where there is nothing to follow.
 	"version" integer, -- the version that the write made
 	"sides" jsonb, -- the owner of the record and what its changes are followed by, before and after
-	"ordinal" bigint -- orders changes; a trigger of the migration of changes gives it
+	-- Taken under the lock of the record. The transaction takes its id before, which `number_changes` relies on.
+	"ordinal" bigint default case when pg_current_xact_id() is not null then nextval('audit_log_ordinal') end not null
 );
-create index "audit_log_ordinal_index" on "audit_log" using btree ("ordinal") where "audit_log"."ordinal" is not null;
+create index "audit_log_ordinal_index" on "audit_log" using btree ("ordinal");
 -- Requests with an Idempotency-Key, and their answers.
 create table "idempotency_keys" (
 	"hash" text collate "C" primary key not null, -- a hash of the caller and the key

@@ -1,9 +1,9 @@
 -- The changes of records, for those who follow them: each gets its number after its commit.
 --
--- A change is an entry of the audit log with a version. It takes its ordinal under the lock of its record: in the order of
--- ordinals, each change comes after those that it could know of. But transactions end in another order, and some fail. So
--- `number_changes` gives the next numbers to the changes that were committed since its last call, in the order of ordinals. A
--- reader that knows a number finds all later changes behind it, and waits for no open transaction.
+-- Each entry of the audit log takes its ordinal under the lock of its record: in the order of ordinals, each change comes after
+-- those that it could know of. But transactions end in another order, and some fail. So `number_changes` gives the next numbers to
+-- the entries that were committed since its last call, in the order of ordinals. A reader that knows a number finds all later
+-- changes behind it, and waits for no open transaction.
 
 -- How far a call has seen.
 create type "numbering" as (
@@ -20,16 +20,7 @@ create table "changes" (
 	"numbering" numbering
 );
 insert into "changes" values (0, '00000000-0000-0000-0000-000000000000', (0, '{}', '{}', '0'));
-create function "take_ordinal"() returns trigger language plpgsql as $$
-begin
-	perform pg_current_xact_id(); -- takes the id of the transaction before the ordinal: the horizon of `number_changes` needs that
-	new."ordinal" := nextval('public.audit_log_ordinal');
-	return new;
-end $$;
--- A restore of data alone brings its ordinals along.
-create trigger "audit_log_takes_ordinal" before insert on "audit_log" for each row
-	when (new."version" is not null and new."ordinal" is null) execute function "take_ordinal"();
--- Gives numbers to committed changes, at most `portion` of them; returns the newest number, its entry, and how many it gave. Calls
+-- Gives numbers to committed entries, at most `portion` of them; returns the newest number, its entry, and how many it gave. Calls
 -- run one after the other, each in a transaction of its own, so that none waits for a client. Only index scans are on, because
 -- PostgreSQL keeps plans: one for a small table would read all of a large one. Compiling a plan takes longer than running it.
 create function "number_changes"(portion integer, out newest bigint, out newest_entry uuid, out given integer)

@@ -106,7 +106,8 @@ function makeView(callerNow: () => Caller, { resources, id, filters }: Choice) {
   );
   return (change: Change): Change[] => {
     const resource = resources.find(({ name }) => name === change.resource);
-    if (!resource || (id !== undefined && id !== change.id)) return [];
+    // An entry without a version has changed no record.
+    if (!resource || change.version === 0 || (id !== undefined && id !== change.id)) return [];
     const caller = callerNow();
     if (!scopesIn(resource.scope).some(scope => caller.actor.scopes.includes(scope))) return [];
     const isSeen = (side: Side) =>

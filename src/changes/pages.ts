@@ -12,7 +12,7 @@ export interface Change {
   resource: string;
   id: string;
   action: string;
-  /** The version that the change made. A deletion has the last version plus one. */
+  /** The version that the change made, 0 if it made none. A deletion has the last version plus one. */
   version: number;
   changed: string[];
   at: string;

@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from '#drizzle/orm.ts';
+import { getTableColumns, is, SQL, sql } from '#drizzle/orm.ts';
 import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
 import type { AuditAction, AuditEntry } from '#schemas/service/audit.ts';
 import type { Context } from '#src/access/context.ts';
@@ -37,7 +37,6 @@ function makeEntry({ actor, transport, origin, now }: Context, action: AuditActi
     details: actor.person ? { person: actor.person } : null,
     version: null,
     sides: null,
-    ordinal: null,
     ...write,
   };
 }
@@ -67,6 +66,7 @@ export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) 
   /** The members of the entry by placeholder. The prefix keeps them apart from members of the record, such as `id`. */
   const ofEntry = new Map<string, keyof Entry>();
   const entryColumns = Object.entries(getTableColumns(auditLog)).map(([member, column]) => {
+    if (is(column.default, SQL)) return column.default;
     ofEntry.set(`entry ${member}`, member as keyof Entry);
     return sql`${sql.placeholder(`entry ${member}`)}::${sql.raw(column.getSQLType())}`;
   });

@@ -24,11 +24,13 @@ export const auditLog = pgTable(
     details: jsonb().$type<AuditEntry['details']>(),
     version: integer(),
     sides: jsonb().$type<Side[]>(),
-    ordinal: bigint({ mode: 'number' }),
+    ordinal: bigint({ mode: 'number' })
+      .notNull()
+      .default(sql`case when pg_current_xact_id() is not null then nextval('audit_log_ordinal') end`),
   },
   table => [
     index('audit_log_action_index').on(table.action, table.id),
-    index('audit_log_ordinal_index').on(table.ordinal).where(sql`${table.ordinal} is not null`),
+    index('audit_log_ordinal_index').on(table.ordinal),
     index('audit_log_record_index').on(table.recordId, table.id),
     index('audit_log_actor_index').on(table.actorId, table.id).where(sql`${table.actorId} is not null`),
   ],
