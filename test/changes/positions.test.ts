@@ -1,7 +1,7 @@
 import t from 'tap';
 import { numberChanges, trimNumbers } from '#src/changes/numbers.ts';
 import { lowestId, newId } from '#src/core/ids.ts';
-import { trimAudit } from '#src/records/audit.ts';
+import { recordWrites, trimAudit } from '#src/records/audit.ts';
 import { openLog } from '#src/telemetry/log.ts';
 import { inside } from '#test/helper/access.ts';
 import { backend, hold } from '#test/helper/database.ts';
@@ -29,6 +29,15 @@ t.test('a process that cannot number says so once, and goes on when it can', { s
     'The changes of records cannot be numbered or read.',
     'The changes of records are numbered and read again.',
   ]);
+});
+
+t.test('an entry without a version is no change', async t => {
+  const { follow, newUser, database } = await openFeed(t);
+  const { next } = await follow();
+  await next(1, () => true);
+  await recordWrites(inside(database), 'user.change', [{ recordId: newId(Date.now()) }]);
+  const { id } = await newUser();
+  t.match(await next(1), [{ data: { id } }]);
 });
 
 t.test('a position is refused when the change at it is another one, or one after it is not kept', async t => {
