@@ -41,7 +41,7 @@ create table "audit_log" (
 	"address" text collate "C",
 	"request_id" text collate "C",
 	"details" jsonb, -- the event that changed a subscription, or the person who wrote
-	-- Clients follow changes by these columns, which are null where there is nothing to follow.
+	-- Clients follow changes by these columns. The first two are null where there is nothing to follow.
 	"version" integer, -- the version that the write made
 	"sides" jsonb, -- the owner of the record and what its changes are followed by, before and after
 	-- Taken under the lock of the record. The transaction takes its id before, which `number_changes` relies on.
