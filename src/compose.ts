@@ -1,3 +1,4 @@
+import type { Static } from '@sinclair/typebox';
 import type { FastifyPluginAsync } from 'fastify';
 import { changeFields } from '#plugins/graphql/changes.ts';
 import { resourceFields } from '#plugins/graphql/resource.ts';
@@ -7,6 +8,7 @@ import { resourceRoutes } from '#plugins/rest/resource.ts';
 import { subscriptionRoutes } from '#plugins/rest/subscriptions.ts';
 import { changeSchema } from '#schemas/service/change.ts';
 import type { Settings } from '#schemas/settings.ts';
+import type { Effects, Typed } from './effects/effect.ts';
 import type { Job } from './jobs.ts';
 import { type AnyResource, type Operations, relate } from './records/resource.ts';
 import { subscription } from './subscriptions/read.ts';
@@ -19,10 +21,10 @@ type Plugin = FastifyPluginAsync<{ settings: Settings }>;
 type Offered = Operations & { routes: Plugin[]; fields: SchemaPart[] };
 
 /** Offers a resource over REST and GraphQL, with routes and fields of its own besides those that all have. */
-export const offer = (
-  operations: Operations,
+export const offer = <O extends Operations>(
+  operations: O,
   { routes = [], fields = [] }: Partial<Pick<Offered, 'routes' | 'fields'>> = {},
-): Offered => ({
+): Offered & Typed<O['resource']['name'], Static<O['resource']['contract']['record']>> => ({
   ...operations,
   routes: [resourceRoutes(operations), ...routes],
   fields: [...resourceFields(operations), ...fields],
@@ -34,6 +36,8 @@ interface Domain {
   resources: Offered[];
   /** What events do, by the preset of their provider and by their type. */
   handlers: Handlers;
+  /** What happens after changes, by their names. */
+  effects: Effects;
   /** Pages, and how the first page links to each. */
   pages: { name: string; path: string; text: string; page: Plugin }[];
   jobs: Job[];

@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '#schemas/settings.ts';
 import { type Context, systemContext } from './access/context.ts';
+import type { Followed } from './changes/followed.ts';
 import { numberChanges, trimNumbers } from './changes/numbers.ts';
 import { OperatorError } from './core/errors.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { repeat } from './database/repeat.ts';
 import { startFolding } from './database/totals.ts';
+import { type Effects, refuseUnknownEffects } from './effects/effect.ts';
+import { ignoreUnknown } from './effects/leases.ts';
+import { openOutbox } from './effects/outbox.ts';
+import { startEffects } from './effects/worker.ts';
 import { trimAudit } from './records/audit.ts';
 import { keyRetentionDays, trimKeys } from './records/idempotency.ts';
 import { refuseSameNames } from './records/names.ts';
@@ -53,13 +58,30 @@ const trimming = (what: string, days: number, deleteBatch: typeof trimEvents): J
   },
 });
 
-/** What a worker does: it processes events as they come, folds changes into the totals, and repeats jobs. */
-export function startJobs(dependencies: WorkerDependencies, given: { handlers: Handlers; jobs: Job[] }) {
-  const { settings, database, log, now } = dependencies;
+interface Given {
+  handlers: Handlers;
+  effects: Effects;
+  followed: Followed[];
+  jobs: Job[];
+}
+
+/** What a worker does: it processes events and effects as they come, folds changes into the totals, and repeats jobs. */
+export function startJobs(dependencies: WorkerDependencies, given: Given) {
+  const { settings, database, calls, log, now } = dependencies;
+  refuseUnknownEffects(given.effects, given.followed);
+  const effects = openOutbox(given.effects, calls.call);
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
   const jobs = [
     trimming('webhook events', eventDays, trimEvents),
     trimming('idempotency keys', keyRetentionDays, trimKeys),
+    {
+      name: 'ignore unknown effects',
+      every: 60,
+      async run(context: Context) {
+        for (let ignored = 1; ignored > 0; )
+          ignored = await ignoreUnknown(context, Object.keys(given.effects));
+      },
+    },
     {
       name: 'number changes',
       every: 10,
@@ -76,7 +98,7 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
   ];
   const closing = new AbortController();
   const contextFor = (name: string) =>
-    systemContext({ db: database.writes, log, ...(now && { now }) }, name, 'job');
+    systemContext({ db: database.writes, log, effects, ...(now && { now }) }, name, 'job');
   function start({ name, every, run }: Job) {
     const context = contextFor(name);
     const repeated = repeat({
@@ -95,13 +117,15 @@ export function startJobs(dependencies: WorkerDependencies, given: { handlers: H
     return repeated;
   }
   const running = [startWorker(dependencies, given.handlers, contextFor('jobs')), ...jobs.map(start)];
+  const runningEffects = effects && startEffects(dependencies, given, contextFor('effects'));
   const stopFolding = startFolding(database, log);
   return {
     async close() {
       stopFolding();
       closing.abort();
       const ended = Promise.all(running.map(work => work.close()));
-      await Promise.race([ended, sleep(endWithin, undefined, { ref: false })]);
+      const soon = sleep(endWithin, undefined, { ref: false });
+      await Promise.all([Promise.race([ended, soon]), runningEffects?.close()]);
     },
   };
 }

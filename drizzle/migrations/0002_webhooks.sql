@@ -37,14 +37,19 @@ create table "webhook_events" (
 	"processed_at" timestamp (3) with time zone,
 	constraint "webhook_events_status_known" check ("webhook_events"."status" in ('received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'))
 );
--- The events that are still to be processed. A worker locks the rows of those that it works on.
+-- The events that are still to be processed, and the effects that are still to run: src/webhooks/queue.ts says how workers take
+-- each of the two.
 create table "webhook_queue" (
 	-- These two columns identify the event.
 	"fingerprint" "bytea" not null,
 	"provider" text collate "C" not null,
 	"customer" text collate "C", -- a worker leaves the events of a customer whom another worker serves
 	"due_at" timestamp (3) with time zone default now() not null, -- by the clock of the database
-	"alone" boolean default false not null, -- set after a batch with the event failed, or ended with its process
+	"alone" boolean default false not null, -- set after a batch with the event, or an attempt at the effect, failed or ended with its process
+	"effect" text collate "C", -- the name of the change, such as user.create; of an effect only, as are the next three
+	"record" text collate "C", -- a record has one effect at a time, ...
+	"version" integer, -- ... in this order
+	"lease" uuid, -- whoever runs the effect now: until due_at, unless the lease is renewed
 	constraint "webhook_queue_primary_key" primary key ("fingerprint", "provider")
 );
 -- The events that a worker is about to process together. The row is deleted in the transaction of their effects: a row that
@@ -65,4 +70,7 @@ create unique index "webhook_events_fingerprint_key" on "webhook_events" using b
 create index "webhook_events_status_index" on "webhook_events" using btree ("status","id");
 create index "webhook_events_type_index" on "webhook_events" using btree ("type","id");
 create index "webhook_events_customer_index" on "webhook_events" using btree ("customer","id");
-create index "webhook_queue_due_index" on "webhook_queue" using btree ("alone","due_at");
+create index "webhook_queue_due_index" on "webhook_queue" using btree ("alone","due_at") where "webhook_queue"."effect" is null;
+create index "webhook_queue_effect_index" on "webhook_queue" using btree ("due_at") where "webhook_queue"."effect" is not null;
+create index "webhook_queue_record_index" on "webhook_queue" using btree ("record","version") where "webhook_queue"."effect" is not null;
+create index "webhook_queue_lease_index" on "webhook_queue" using btree ("record") where "webhook_queue"."lease" is not null;

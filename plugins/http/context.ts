@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Transport } from '#schemas/service/audit.ts';
-import type { Context } from '#src/access/context.ts';
+import type { Context, Outbox } from '#src/access/context.ts';
 import { Budget, type Payer } from '#src/access/limits/budget.ts';
 import { unavailable } from '#src/core/errors.ts';
 import { Shares } from '#src/core/shares.ts';
@@ -16,16 +16,19 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /** What the contexts of all requests have in common. */
-    readonly contextParts: { database: Database; now: () => Date; costlyTurns: Shares };
+    readonly contextParts: ContextParts & { costlyTurns: Shares };
   }
 }
 
+interface ContextParts {
+  database: Database;
+  now: () => Date;
+  effects: Outbox | undefined;
+}
+
 /** Keeps what the functions below need to make the contexts in which a request calls services. */
-async function register(
-  app: FastifyInstance,
-  { database, now }: { database: Database; now: () => Date },
-): Promise<void> {
-  app.decorate('contextParts', { database, now, costlyTurns: new Shares(1) });
+async function register(app: FastifyInstance, { database, now, effects }: ContextParts): Promise<void> {
+  app.decorate('contextParts', { database, now, effects, costlyTurns: new Shares(1) });
 }
 
 export default fp(register, { name: 'contexts', dependencies: ['pressure', 'gate'] });
@@ -47,7 +50,7 @@ export const costlyContext = (request: FastifyRequest) => contextOn('costly', re
 function contextOn(connection: 'reads' | 'writes' | 'costly', request: FastifyRequest): Context {
   requireDatabase(request);
   const { server, deadline, log, caller, config } = request;
-  const { database, now } = server.contextParts;
+  const { database, now, effects } = server.contextParts;
   const { transport = 'rest' } = config;
   const budget = new Budget(payerOf(request));
   return {
@@ -59,6 +62,7 @@ function contextOn(connection: 'reads' | 'writes' | 'costly', request: FastifyRe
     transport,
     origin: request,
     budget,
+    effects,
   };
 }
 

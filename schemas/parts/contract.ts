@@ -37,11 +37,12 @@ type FilterName<Member extends string> = Member | (Member extends `${infer Name}
  * member of that name, or of that name followed by `Id`.
  */
 export function contractOf<
+  const N extends string,
   M extends TProperties,
   const S extends (keyof M & string) | 'updatedAt' = never,
   F extends FilterName<keyof M & string> = never,
 >(
-  name: string,
+  name: N,
   description: string,
   { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
 ) {
@@ -59,6 +60,7 @@ export function contractOf<
     return only(member, description);
   };
   return {
+    name,
     record,
     create: strict(body, { $id: `${name}Create`, description: `A new ${noun}.` }),
     replace: strict(

@@ -1,21 +1,16 @@
 import { and, eq, gte, lte } from '#drizzle/orm.ts';
 import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
 import { changes as changesTable } from '#drizzle/tables/service/changes.ts';
+import type { RecordedChange } from '#schemas/service/change.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { type Row, statement, unknownValue } from '#src/database/statements/statement.ts';
+import { changeFromEntry } from '#src/records/audit.ts';
 import type { Followed } from './followed.ts';
 import { type ChangePosition, positionGone } from './position.ts';
 
 /** A committed change of a record. */
-export interface Change {
-  resource: string;
-  id: string;
-  action: string;
-  /** The version that the change made, 0 if it made none. A deletion has the last version plus one. */
-  version: number;
-  changed: string[];
-  at: string;
+export interface Change extends RecordedChange {
   /** The record as it is now; null when it is gone. */
   record: { version?: number } | null;
   /** The sides of the record before and after the change. */
@@ -65,7 +60,12 @@ export async function readPage(
   const [first, ...entries] = await readEntries(context.db, between);
   const isWhole = entries.every((entry, i) => entry.number === after + 1 + i && entry.id !== null);
   if (!first || positionAt(first) !== from || !isWhole) throw positionGone();
-  const changes = entries.map(changeFromEntry);
+  const changes = entries.map(entry => ({
+    ...changeFromEntry(entry),
+    record: null,
+    sides: entry.sides ?? [],
+    position: positionAt(entry),
+  }));
   const shown = await addRecords(context, followed, changes);
   return { changes: shown, to: shown.at(-1)?.position ?? from, isCut: shown.length < changes.length };
 }
@@ -73,28 +73,14 @@ export async function readPage(
 const positionAt = ({ number, entry }: Pick<Row<typeof columns>, 'number' | 'entry'>): ChangePosition =>
   `${number}.${entry}`;
 
-function changeFromEntry(row: Row<typeof columns>): Change {
-  const { action: name, recordId: id, version, changed, createdAt: at, sides } = row;
-  const [resource = '', verb = ''] = name.split('.');
-  // The action that made version 1 created the record. Any other action, such as one of a handler, is a change.
-  const action = version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change';
-  return {
-    resource,
-    id,
-    action,
-    version: Number(version),
-    changed,
-    at,
-    record: null,
-    sides: sides ?? [],
-    position: positionAt(row),
-  };
-}
-
 /** Adds its record to each change; returns the changes before the first that its record does not show yet. */
-async function addRecords(context: Context, followed: Followed[], changes: Change[]): Promise<Change[]> {
+export async function addRecords<C extends RecordedChange & Pick<Change, 'record'>>(
+  context: Context,
+  followed: Followed[],
+  changes: C[],
+): Promise<C[]> {
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
-  const late = new Set<Change>();
+  const late = new Set<C>();
   const now = context.now().getTime();
   const read = followed.map(async ({ name, readAll, showsLater }) => {
     const own = byResource.get(name);

@@ -3,6 +3,9 @@ import { ProviderSettings } from '#schemas/service/provider.ts';
 import { compileCheck } from '#src/core/validation.ts';
 import { isPreset, type Preset, type PresetName, presets } from './presets.ts';
 
+/** The provider of the events that are effects: nobody sends them. */
+export const ofEffects = 'effects';
+
 /** A payment provider whose events are accepted. */
 export interface Provider extends Preset {
   readonly name: string;
@@ -31,6 +34,8 @@ export function readProviders(text = '{}') {
     }
     const settings = (Array.isArray(value) ? { secrets: value } : value) as ProviderSettings;
     if (!validName.test(name)) problems.push(`${entry}: a provider's name must be ${nameRule}`);
+    if (name === ofEffects)
+      problems.push(`${entry}: '${name}' is the provider of effects: choose another name`);
     const violations = check(settings);
     if (violations) {
       problems.push(...violations.map(({ path, message }) => `${shown}${path} ${message}`));

@@ -13,9 +13,9 @@ import { foreignKeyName, relationConflicts, uniqueRule } from './constraints.ts'
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 
-/** The schemas of a resource (schemas/parts/contract.ts), and the names of its sorts and filters. */
+/** The schemas of a resource (schemas/parts/contract.ts), its name, and those of its sorts and filters. */
 export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
-  Record<'sorts' | 'filters', string[]>;
+  Record<'sorts' | 'filters', string[]> & { name: string };
 
 /** The table of a resource: every record has a version. */
 export type ResourceTable = RecordTable & {
@@ -53,7 +53,8 @@ export type Resource<C extends Contract = Contract, T extends ResourceTable = Re
   typeof resourceOf<C, T>
 >;
 /** A resource of any table. The query of its list must have passed the schema of the contract. */
-export type AnyResource = Omit<Resource, 'list'> & {
+export type AnyResource = Omit<Resource, 'list' | 'name'> & {
+  name: string;
   list: PagedList<object, never, never>;
 };
 
@@ -128,8 +129,8 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
     const records = await Promise.all(ids.map(id => find(context, id)));
     return new Map(records.filter(record => record !== undefined).map(record => [record.id, record]));
   }
-  const { $id: title = '' } = contract.record;
-  const name = title.replace(/^./, first => first.toLowerCase());
+  const title: C['name'] = contract.name;
+  const name = title.replace(/^./, first => first.toLowerCase()) as Uncapitalize<C['name']>;
   const [noun, nouns] = [toWords(name), toWords(plural)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
   const columnOf = (member: string) => columns[member] ?? columns[`${member}Id`];

@@ -13,7 +13,9 @@ const { status } = webhookEvents;
 
 /** Seconds, by the clock of the database, for which the event that was due first has waited. */
 const longestDue = `select greatest(0, extract(epoch from now() - least(
-  (select min(due_at) from webhook_queue where not alone), (select min(due_at) from webhook_queue where alone))))::float`;
+  (select min(due_at) from webhook_queue where effect is null and not alone),
+  (select min(due_at) from webhook_queue where effect is null and alone),
+  (select min(due_at) from webhook_queue where effect is not null))))::float`;
 
 /** An index answers this query and the next one, so events that stay dead for years cost little. */
 async function countOpen(db: Connection) {

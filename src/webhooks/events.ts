@@ -10,6 +10,7 @@ import {
 } from '#schemas/service/webhookEvent.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
+import { ofEffects } from '#src/config/providers.ts';
 import { conflict } from '#src/core/conflicts.ts';
 import { notFound, orNotFound } from '#src/core/errors.ts';
 import { isId, lowestId } from '#src/core/ids.ts';
@@ -134,6 +135,7 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
 async function act(inside: Context, { name, from, set, queue }: Action, matching: SQL | undefined) {
   const { db, now } = inside;
   const key = { id, fingerprint, provider };
+  const change = sql<Buffer | null>`case ${provider} when ${ofEffects} then ${body} end`.mapWith(body);
   const found = await orm(db).select(key).from(webhookEvents).where(matching).orderBy(id).limit(step);
   await lockInQueue(db, found);
   const isFound = inArray(
@@ -145,7 +147,7 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
     .set({ ...set, updatedAt: now().toISOString() })
     // The events may match no longer: one that was dismissed meanwhile is not dead any more.
     .where(and(isFound, matching, inArray(status, [...from])))
-    .returning({ ...key, customer });
+    .returning({ ...key, customer, change });
   if (changed.length > 0) await queue(db, changed);
   const writes = changed.map(({ id }) => ({ recordId: id }));
   await recordWrites(inside, `event.${name}`, writes);

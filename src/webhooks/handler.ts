@@ -10,8 +10,8 @@ const { status, reason, deliveries, lastError, failures, body, updatedAt, proces
 export const incomingColumns = columns;
 export type IncomingEvent = Pick<typeof webhookEvents.$inferSelect, keyof typeof columns>;
 
-/** What events change. */
-export interface Effects {
+/** What became of events. */
+export interface Outcome {
   /**
    * What subscriptions become. The service sets those of all handlers at once, in the order in which the events
    * happened.
@@ -25,6 +25,8 @@ export interface Effects {
 export interface Handler {
   /** The effect in one sentence, for the OpenAPI document. */
   readonly effect: string;
+  /** Whether it also gets events that name no customer. */
+  readonly withoutCustomer?: true;
   /** Where the body has the status, and the words it can have. Sample events are made from this. */
   readonly status?: { readonly path: string; readonly words: readonly string[] };
   /**
@@ -32,7 +34,7 @@ export interface Handler {
    * both commit or neither does. After a failure it runs again for each event alone, so it must do only what a rollback
    * undoes.
    */
-  handle(context: Context, events: IncomingEvent[]): Promise<Effects>;
+  handle(context: Context, events: IncomingEvent[]): Promise<Outcome>;
 }
 
 /** The handlers of the types of each preset. */
@@ -46,5 +48,6 @@ export function handlerFor(
   if (type === null) return 'The event has no type.';
   const handler = handlers.get(preset)?.get(type);
   if (!handler) return 'No handler for events of this type.';
-  return customer === null ? 'The event names no usable customer.' : handler;
+  if (customer === null && !handler.withoutCustomer) return 'The event names no usable customer.';
+  return handler;
 }

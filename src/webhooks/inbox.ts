@@ -83,7 +83,9 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
     .as(
       builder
         .insert(webhookQueue)
-        .select(sql`select fingerprint, provider, customer, now(), false from ${stored} where ${isNew}`)
+        .select(
+          sql`select fingerprint, provider, customer, now(), false, null, null, null::int, null::uuid from ${stored} where ${isNew}`,
+        )
         .onConflictDoNothing()
         .returning({ provider: webhookQueue.provider }),
     );
@@ -136,7 +138,11 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The event as JSON, in which bytes have the notation of PostgreSQL. */
-const inboxRow = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
+export const inboxRow = <E extends Pick<ReceivedEvent, 'fingerprint' | 'body'>>({
+  fingerprint,
+  body,
+  ...event
+}: E) => ({
   ...event,
   fingerprint: `\\x${fingerprint.toString('hex')}`,
   body: `\\x${body.toString('hex')}`,

@@ -78,9 +78,9 @@ export async function processBatch(
 }
 
 /** Seconds until the next look at events that could not be processed now. */
-const pauseSeconds = 0.5;
+export const pauseSeconds = 0.5;
 
-const finish = statement({}, builder => {
+export const finishEvents = statement({}, builder => {
   const arrays = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
   const time = sql`${sql.placeholder('time')}::timestamptz`;
   return builder
@@ -110,9 +110,9 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
       }
       continue;
     }
-    const effects = await handler.handle(context, own);
-    changes.push(...(effects.statuses ?? []));
-    for (const [id, reason] of effects.reasons ?? []) reasons.set(id, reason);
+    const outcome = await handler.handle(context, own);
+    changes.push(...(outcome.statuses ?? []));
+    for (const [id, reason] of outcome.reasons ?? []) reasons.set(id, reason);
   }
   if (changes.length > 0)
     for (const [id, reason] of await changeSubscriptions(context, changes)) reasons.set(id, reason);
@@ -123,7 +123,7 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
     fingerprints: arrayText(events.map(({ fingerprint }) => fingerprint)),
     time: context.now().toISOString(),
   };
-  await Promise.all([finish(context.db, done), dequeue(context.db, events)]);
+  await Promise.all([finishEvents(context.db, done), dequeue(context.db, events)]);
 }
 
 /** Does work as a part of the trace of each event. */
@@ -135,7 +135,7 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
 }
 
 /** How often a failed event is retried, and the most seconds before the first retry. Each further one doubles them. */
-type Retries = Record<'most' | 'delay', number>;
+export type Retries = Record<'most' | 'delay', number>;
 const maxDelay = 3600;
 
 /**
@@ -157,7 +157,8 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
   });
 }
 
-async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
+/** Ends a failed attempt at an event whose place in the queue is locked. */
+export async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
   const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node of Citus does not show the event yet.

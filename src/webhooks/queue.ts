@@ -1,6 +1,7 @@
-import { and, asc, eq, lte, sql } from '#drizzle/orm.ts';
+import { and, asc, eq, isNull, lte, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
+import { nameOfChange, type RecordedChange } from '#schemas/service/change.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { newId } from '#src/core/ids.ts';
@@ -11,8 +12,12 @@ import { statement } from '#src/database/statements/statement.ts';
 import { inTransaction } from '#src/database/write.ts';
 
 /*
- * An event is in the queue from its delivery, or its replay, until it is done. A worker takes up to 200 events that
- * are due:
+ * An event is in the queue from its delivery, or its replay, until it is done. A place in the queue is taken in one of
+ * two ways. The handlers of webhooks only write to the database: many events share a transaction, and its locks tell
+ * others that they are taken. An effect waits for another service, while nothing may be locked: src/effects/leases.ts
+ * takes it for some seconds, which are renewed while it runs. All else is the same for both.
+ *
+ * A worker takes up to 200 events of webhooks that are due:
  *
  *   1. It begins a transaction, in which it locks the id of the batch.
  *   2. It writes the keys of these events to a row of `webhook_batches`, on another connection. Other workers leave
@@ -42,7 +47,7 @@ export interface Batch {
 
 export const maxBatch = 200;
 
-const { fingerprint, provider, customer, dueAt, alone } = webhookQueue;
+const { fingerprint, provider, customer, dueAt, alone, effect, lease } = webhookQueue;
 const { id: batch, fingerprints, providers, begunAt } = webhookBatches;
 const isDue = sql`${dueAt} <= now() and ${fingerprint} not in (select unnest(${fingerprints}) from ${webhookBatches})`;
 
@@ -51,7 +56,7 @@ const take = statement({ fingerprints }, (builder, columns) => {
     builder
       .select({ fingerprint, provider })
       .from(webhookQueue)
-      .where(and(eq(alone, sql.placeholder('isAlone')), isDue))
+      .where(and(isNull(effect), eq(alone, sql.placeholder('isAlone')), isDue))
       .orderBy(asc(dueAt))
       .limit(sql.placeholder('most'))
       .for('update', { skipLocked: true }),
@@ -175,11 +180,15 @@ const currentTime = sql`date_trunc('milliseconds', clock_timestamp())`;
 /** Takes events out of the queue. */
 export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(keyIsIn(keys));
 
-/** Tries events again after some seconds: from then on alone, or as before. */
+/** Tries events again after some seconds: from then on alone, or as before. An effect is not leased any more. */
 export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: true) =>
   orm(db)
     .update(webhookQueue)
-    .set({ ...(alone && { alone }), dueAt: sql`${currentTime} + make_interval(secs => ${seconds})` })
+    .set({
+      ...(alone && { alone }),
+      lease: null,
+      dueAt: sql`${currentTime} + make_interval(secs => ${seconds})`,
+    })
     .where(keyIsIn(keys));
 
 /** Locks events, once the workers that process them are done; returns those due by `moment`, or all without one. */
@@ -191,12 +200,28 @@ export const lockInQueue = (db: Connection, keys: Key[], moment?: string): Promi
     .orderBy(fingerprint, provider)
     .for('update');
 
-/** Adds events, or makes those that wait for their next attempt due now. */
-export const enqueue = (db: Connection, events: (Key & { customer: string | null })[]) =>
+/** Where an effect stands in the queue. */
+export const placeOfEffect = (change: RecordedChange) => ({
+  effect: nameOfChange(change),
+  record: change.id,
+  version: change.version,
+});
+
+/** Adds events, or makes those that wait for their next attempt due now. `change` is the body of an effect. */
+export const enqueue = (
+  db: Connection,
+  events: (Key & { customer: string | null; change: Buffer | null })[],
+) =>
   orm(db)
     .insert(webhookQueue)
-    .values(events)
+    .values(
+      events.map(({ change, ...event }) => ({
+        ...event,
+        ...(change && placeOfEffect(JSON.parse(change.toString()))),
+      })),
+    )
     .onConflictDoUpdate({
       target: [fingerprint, provider],
-      set: { dueAt: currentTime, alone: false },
+      // An effect that runs at this moment keeps its lease.
+      set: { dueAt: sql`case when ${lease} is null then ${currentTime} else ${dueAt} end`, alone: false },
     });

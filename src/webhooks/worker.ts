@@ -1,5 +1,6 @@
 import type { Settings } from '#schemas/settings.ts';
 import type { Context } from '#src/access/context.ts';
+import { ofEffects } from '#src/config/providers.ts';
 import type { Database } from '#src/database/database.ts';
 import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
@@ -16,7 +17,9 @@ export interface WorkerDependencies {
   metrics: Metrics;
   log: Log;
   now?: () => Date;
+  /** Seconds until the first retry, and milliseconds that an effect has: tests need less. */
   retryDelay?: number;
+  effectTimeout?: number;
 }
 
 /** Milliseconds between two looks at the queue without a call. */
@@ -54,15 +57,7 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
   async function endAttempt(err: unknown, batch?: Batch): Promise<boolean> {
     const failure = await giveUp(context, batch, err, retries);
     if (failure === undefined || failure === 'separated') return failure !== undefined;
-    const { outcome, event } = failure;
-    metrics.attemptsFailed.inc({ outcome });
-    const { id, provider, eventId, type, customer, attempts } = event;
-    const facts = { err, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
-    if (outcome === 'failed') log.warn(facts, 'A webhook event failed and will be retried.');
-    else {
-      const advice = 'Fix the cause and replay it, or dismiss it.';
-      log.error(facts, `A webhook event failed for the last time and is dead. ${advice}`);
-    }
+    reportFailure(dependencies, failure, err);
     return true;
   }
 
@@ -77,8 +72,7 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
       back: 'The queue is worked on again.',
     });
   const alone = repeatLook(async () => {
-    const died = new Error('The process ended, or lost its database.');
-    return (await endAttempt(died)) ? 0 : work(true);
+    return (await endAttempt(died())) ? 0 : work(true);
   });
   const together = repeatLook(async () => {
     const pause = await work(false);
@@ -89,6 +83,26 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
   return {
     close: () => Promise.all([together, alone].map(loop => loop.close())),
   };
+}
+
+/** Why an attempt has failed whose worker is gone. */
+export const died = () => new Error('The process ended, or lost its database.');
+
+type Failure = Exclude<Awaited<ReturnType<typeof giveUp>>, 'separated' | undefined>;
+
+/** Logs and counts a failed attempt at an event, or at an effect. */
+export function reportFailure(
+  { metrics, log }: Pick<WorkerDependencies, 'metrics' | 'log'>,
+  { outcome, event }: Failure,
+  err: unknown,
+): void {
+  metrics.attemptsFailed.inc({ outcome });
+  const { id, provider, eventId, type, customer, attempts } = event;
+  const facts = { err, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
+  const what = provider === ofEffects ? 'An effect' : 'A webhook event';
+  const advice = 'Fix the cause and replay it, or dismiss it.';
+  if (outcome === 'failed') log.warn(facts, `${what} failed and will be retried.`);
+  else log.error(facts, `${what} failed for the last time and is dead. ${advice}`);
 }
 
 const marked = /_fail_(\d{1,3})$/;

@@ -17,6 +17,7 @@ const layers = [
   /^src\/people\//,
   /^src\/subscriptions\//,
   /^src\/webhooks\//,
+  /^src\/effects\//,
   /^(plugins\/|src\/jobs\.ts$)/,
   /^src\/compose\.ts$/,
   /^src\/domain\//,
@@ -28,7 +29,8 @@ const layers = [
 const top = layers.length - 2;
 const layerOf = (file: string) => layers.findIndex(layer => layer.test(file));
 /** Files that know no framework. */
-const isRule = (file: string) => /^src\/(access|records|changes|people|subscriptions|webhooks)\//.test(file);
+const isRule = (file: string) =>
+  /^src\/(access|records|changes|people|subscriptions|webhooks|effects)\//.test(file);
 const framework = /^(@?fastify|mercurius|graphql|node:http)/;
 /** Files that know no database and no framework. */
 const isCore = (file: string) => /^(schemas|src\/core)\//.test(file);

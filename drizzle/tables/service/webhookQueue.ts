@@ -1,7 +1,7 @@
 import { bytes, instant, textByCode } from '#drizzle/columns.ts';
-import { boolean, index, pgTable, primaryKey, sql, text, uuid } from '#drizzle/orm.ts';
+import { boolean, index, integer, pgTable, primaryKey, sql, text, uuid } from '#drizzle/orm.ts';
 
-/** The events that are still to be processed. */
+/** The events that are still to be processed, and the effects that are still to run. */
 export const webhookQueue = pgTable(
   'webhook_queue',
   {
@@ -10,10 +10,19 @@ export const webhookQueue = pgTable(
     customer: textByCode(),
     dueAt: instant('due_at').notNull().default(sql`now()`),
     alone: boolean().notNull().default(false),
+    effect: textByCode(),
+    record: textByCode(),
+    version: integer(),
+    lease: uuid(),
   },
   table => [
     primaryKey({ name: 'webhook_queue_primary_key', columns: [table.fingerprint, table.provider] }),
-    index('webhook_queue_due_index').on(table.alone, table.dueAt),
+    index('webhook_queue_due_index').on(table.alone, table.dueAt).where(sql`${table.effect} is null`),
+    index('webhook_queue_effect_index').on(table.dueAt).where(sql`${table.effect} is not null`),
+    index('webhook_queue_record_index')
+      .on(table.record, table.version)
+      .where(sql`${table.effect} is not null`),
+    index('webhook_queue_lease_index').on(table.record).where(sql`${table.lease} is not null`),
   ],
 );
 

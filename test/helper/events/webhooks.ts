@@ -8,6 +8,7 @@ import type { Context } from '#src/access/context.ts';
 import { type Provider, readProviders } from '#src/config/providers.ts';
 import { readSettings } from '#src/config/settings.ts';
 import { newId } from '#src/core/ids.ts';
+import type { Effects } from '#src/effects/effect.ts';
 import { startJobs } from '#src/jobs.ts';
 import { openMetrics } from '#src/process/metrics.ts';
 import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
@@ -104,6 +105,9 @@ interface Choices {
   /** Replaces the real handler of payments; it is called for one event after the other. */
   handle?: (context: Context, event: IncomingEvent) => Promise<void>;
   handlers?: Handlers;
+  effects?: Effects;
+  /** Milliseconds that an effect has. */
+  effectTimeout?: number;
   now?: () => Date;
   log?: Log;
   /** Seconds until the first retry: 1 by default. */
@@ -125,12 +129,21 @@ export const handling = (type: string, handler: Handler): Handlers =>
 /** Builds an application with a worker, and the requests that a provider and an operator send. */
 export async function buildReceiver(
   t: Test,
-  { settings, handle, handlers, now, log = testLog, retryDelay = 1 }: Choices = {},
+  {
+    settings,
+    handle,
+    handlers,
+    effects = {},
+    effectTimeout,
+    now,
+    log = testLog,
+    retryDelay = 1,
+  }: Choices = {},
 ) {
   const database = await openTestDatabase(t);
   const calls = openCalls(database);
   const used = handle ? handling('payment_intent.succeeded', oneByOne(handle)) : handlers;
-  const given = { ...domain, ...(used && { handlers: used }) };
+  const given = { ...domain, effects, ...(used && { handlers: used }) };
   const shared = {
     settings: { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }), ...settings },
     database,
@@ -141,7 +154,8 @@ export async function buildReceiver(
   /** Starts a worker; a second call starts another one, as a restart does. */
   const restart = () => {
     const settings = { ...readSettings({ NODE_ENV: 'test' }), ...shared.settings };
-    const jobs = startJobs({ ...shared, settings, calls, retryDelay }, given);
+    const limits = { retryDelay, ...(effectTimeout && { effectTimeout }) };
+    const jobs = startJobs({ ...shared, settings, calls, ...limits }, given);
     t.teardown(() => jobs.close());
     return jobs;
   };

@@ -37,10 +37,9 @@ export const cellsOf = (resource: AnyResource): AccessCase[] =>
   callers.flatMap(caller => [true, false].map(isOwn => ({ caller, resource, isOwn })));
 export const nameOf = ({ caller, isOwn }: AccessCase) => `${caller.name}, ${isOwn ? 'own' : "another's"}`;
 
+const similar: string[] = [specimen.name, splinter.name];
 /** Resources that differ in access: of those in test/world, a join, a private one and one without an owner. */
-export const distinctResources = completeResources.filter(
-  ({ name }) => ![specimen.name, splinter.name].includes(name),
-);
+export const distinctResources = completeResources.filter(({ name }) => !similar.includes(name));
 
 /** The resources whose records belong to a user, without users themselves. */
 export const ownedResources = completeResources.filter(({ owner }) => owner && owner !== 'id');

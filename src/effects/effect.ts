@@ -1,0 +1,55 @@
+import {
+  type ChangeAction,
+  changeActions,
+  nameOfChange,
+  type RecordedChange,
+} from '#schemas/service/change.ts';
+import type { Subscription } from '#schemas/service/subscription.ts';
+import type { Context } from '#src/access/context.ts';
+import { OperatorError } from '#src/core/errors.ts';
+
+/** A committed change, with the record as it is when the effect runs; null when it is gone. */
+export interface ChangeWithRecord<R> extends RecordedChange {
+  record: R | null;
+}
+
+/** What an effect gets besides the change. */
+export interface EffectTools extends Pick<Context, 'log'> {
+  /** The same at every attempt, and another for each change. */
+  key: string;
+  /** Aborts when the time of the attempt is over. */
+  signal: AbortSignal;
+  /** Calls the services, outside of a transaction, with the scopes `read` and `write`. */
+  context: Context;
+}
+
+/** What happens after a change: it succeeds when it returns, and is tried again when it throws. */
+export type Effect<R = never> = (change: ChangeWithRecord<R>, tools: EffectTools) => Promise<unknown>;
+
+/** Effects by the names of their changes. */
+export type Effects = Readonly<Record<string, Effect | undefined>>;
+
+/** What the compiler knows of a resource for its effects: its name, and its record. No value has this member. */
+export interface Typed<Name extends string, R> {
+  readonly typed?: { name: Name; record: R };
+}
+
+/** The effects that these resources, and subscriptions, can have. */
+export type EffectsOf<Resources extends Typed<string, unknown>[]> = {
+  readonly [T in NonNullable<Resources[number]['typed']> as `${T['name']}.${ChangeAction}`]?: Effect<
+    T['record']
+  >;
+} & { readonly [Name in `subscription.${'create' | 'change'}`]?: Effect<Subscription> };
+
+/** Refuses effects that would never run. */
+export function refuseUnknownEffects(effects: Effects, followed: { name: string }[]): void {
+  const known = followed.flatMap(({ name: resource }) =>
+    changeActions.map(action => nameOfChange({ resource, action })),
+  );
+  // Subscriptions are never deleted.
+  const found = Object.keys(effects).find(name => !known.includes(name) || name === 'subscription.delete');
+  if (found)
+    throw new OperatorError(
+      `There is no change of the name '${found}' that could have an effect: use one of ${known.join(', ')}.`,
+    );
+}
