@@ -79,6 +79,7 @@ export async function addRecords<C extends RecordedChange & Pick<Change, 'record
   followed: Followed[],
   changes: C[],
 ): Promise<C[]> {
+  need(context, 'read');
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
   const late = new Set<C>();
   const now = context.now().getTime();

@@ -3,6 +3,7 @@ import { and, eq, type SQL, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
 import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
 import { ofEffects } from '#src/config/providers.ts';
 import { orm } from '#src/database/connection.ts';
 import { arrayText } from '#src/database/statements/insertRows.ts';
@@ -60,6 +61,7 @@ export async function takeEffects(
   most: number,
   use: (taken: Taken[]) => Promise<unknown>,
 ): Promise<number> {
+  need(context, 'admin');
   const lease = randomUUID();
   leases.add(lease);
   let using: Promise<unknown> = Promise.resolve();

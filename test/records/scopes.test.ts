@@ -8,7 +8,7 @@ import { PagedList } from '#src/records/lists/pagedList.ts';
 /** Functions without a check: their callers have checked, or the signature of an event authorizes it. */
 const helpers = ['recordWrites', 'receiveEvent'];
 
-const files = globSync('src/{records,changes,people,subscriptions,webhooks,domain}/**/*.ts');
+const files = globSync('src/{records,changes,people,subscriptions,webhooks,effects,domain}/**/*.ts');
 
 // The next test recognizes a service function by this name.
 t.test('a context is called `context`, or `inside` where the caller has checked', async t => {

@@ -20,8 +20,9 @@ export const ofTests: Operations[] = [
   operationsOf(splinter),
 ];
 
-/** The application as tests run it: with these resources besides its own. */
+/** The application as tests run it: with these resources besides its own, and without its effects. */
 export const domain = compose({
   ...ours,
+  effects: {},
   resources: [...ours.resources, ...ofTests.map(each => offer(each))],
 });
