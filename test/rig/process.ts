@@ -108,6 +108,9 @@ export async function runCommand(
 /** The options of Node that give a process the resources of the tests, too. Its database must have their tables. */
 export const withWorld = ['--import', pathOf('test/world/register.ts')];
 
+/** The options of Node that make a process of the service call a sink as its effects. */
+export const withSink = ['--import', pathOf('test/rig/effects/register.ts')];
+
 /** Starts the service and waits until it listens and, unless `ready` is false, is ready. */
 export async function startService(
   t: Test,

@@ -2,8 +2,7 @@
 import t from 'tap';
 import { createPostgres } from '#test/helper/database.ts';
 import { openSink } from '#test/rig/effects/sink.ts';
-import { withSink } from '#test/rig/effects/storm.ts';
-import { call, makeDataFolder, startService, until } from '#test/rig/process.ts';
+import { call, makeDataFolder, startService, until, withSink } from '#test/rig/process.ts';
 import { all } from '#test/rig/sender.ts';
 
 const names = ['user.create', 'user.change'];

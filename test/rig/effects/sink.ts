@@ -9,6 +9,8 @@ export interface SinkCall {
   id: string;
   version: number;
   name: string;
+  /** The process that called. */
+  worker: number;
   /** How it ended: undefined until then, or if the caller was gone first. */
   answer?: 'taken' | 'refused' | 'closed' | 'silent';
 }
@@ -28,7 +30,8 @@ export async function openSink(t: Test, behave: Behaviour) {
   let overlaps = 0;
   const { url } = await serve(t, async (request, response) => {
     const key = String(request.headers['idempotency-key']);
-    const call: SinkCall = { key, ...JSON.parse(await text(request)) };
+    const worker = Number(request.headers['x-worker']);
+    const call: SinkCall = { key, worker, ...JSON.parse(await text(request)) };
     const others = open.get(call.id) ?? 0;
     if (others > 0) overlaps++;
     open.set(call.id, others + 1);
