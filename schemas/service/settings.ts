@@ -81,7 +81,7 @@ export const serviceSettings = {
   WEBHOOK_SECRETS: secret(
     'The signing secrets of webhook providers: a JSON object with a list of secrets for each provider, the current one first. A secret has 8 or more visible ASCII characters. An object in place of a list describes the provider: see docs/webhooks.md. When unset, the embedded database generates a secret for `stripe`.',
   ),
-  WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event is retried before it is dead.'),
+  WEBHOOK_RETRIES: whole([0, 10], 10, 'How often a failed event, or effect, is retried before it is dead.'),
   WEBHOOK_RETENTION_DAYS: whole(
     [1, 3650],
     30,
@@ -90,7 +90,7 @@ export const serviceSettings = {
   WORKER: choice(
     ['inside', 'apart'],
     'inside',
-    'Where events are processed: `inside` this process, or `apart`, in `npm run worker`.',
+    'Where events are processed, and effects run: `inside` this process, or `apart`, in `npm run worker`.',
   ),
   GRAPHQL_INTROSPECTION: choice(
     ['on', 'off'],

@@ -30,13 +30,13 @@ const status = oneOf(eventStatuses, 'The state of its processing.', 'processed')
 
 const members = {
   id: readOnly.id,
-  provider: limited(64, 'The provider that sent it.', 'stripe'),
+  provider: limited(64, 'The provider that sent it; `effects` for an effect of this service.', 'stripe'),
   eventId: nullableText(
-    `The provider's id of the event, at most its first ${longestShown} characters.`,
+    `The provider's id of the event, at most its first ${longestShown} characters; the key of an effect.`,
     'evt_3MtwBwLkdIwHu7ix28a3tqPa',
   ),
   type: nullableText(
-    `The type of the event, at most its first ${longestShown} characters.`,
+    `The type of the event, at most its first ${longestShown} characters; the name of the change that has an effect, such as \`user.create\`.`,
     'payment_intent.succeeded',
   ),
   customer: nullableText('The customer that it is about.', 'cus_NffrFeUfNV2Hib'),
@@ -53,7 +53,7 @@ const members = {
 
 export const WebhookEvent = strict(members, {
   $id: 'WebhookEvent',
-  description: 'An event that a payment provider sent and this service stored.',
+  description: 'An event that a payment provider sent and this service stored, or an effect of a change.',
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 
@@ -76,7 +76,7 @@ export const WebhookEventDetail = strict(
     failures: Type.Array(Failure, {
       description: 'The attempts that failed, those of before a replay included.',
     }),
-    body: string('The body exactly as it was received.', '{"id":"evt_1"}'),
+    body: string('The body exactly as it was received; the change that has an effect.', '{"id":"evt_1"}'),
   },
   { $id: 'WebhookEventDetail', description: 'An event with its body and its failed attempts.' },
 );

@@ -15,11 +15,17 @@ interface Limits {
 export async function callEffect(
   effect: Effect,
   change: Parameters<Effect>[0],
-  { context, log, key }: Omit<EffectTools, 'signal'>,
+  given: Omit<EffectTools, 'signal'>,
   { timeout, leaving }: Limits,
 ): Promise<void> {
-  const signal = AbortSignal.any([AbortSignal.timeout(timeout), leaving]);
-  const tools = { key, log, signal, context: { ...context, deadline: performance.now() + timeout } };
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), timeout);
+  const signal = AbortSignal.any([over.signal, leaving]);
+  const tools = {
+    ...given,
+    signal,
+    context: { ...given.context, deadline: performance.now() + timeout },
+  };
   let hasEnded = false;
   // An effect that is no async function may throw before it returns a promise.
   const called = (async () => effect(change, tools))().finally(() => {
@@ -33,7 +39,10 @@ export async function callEffect(
   } catch (error) {
     if (!signal.aborted) throw error;
     await Promise.race([called.catch(() => {}), sleep(afterSignal, undefined, { ref: false })]);
-    if (!hasEnded) log.warn({ key }, 'An effect goes on after its signal. It counts as ended.');
+    if (!hasEnded)
+      given.log.warn({ key: given.key }, 'An effect goes on after its signal. It counts as ended.');
     throw new Error(`No answer within ${timeout / 1000} s.`);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -5,6 +5,7 @@ import {
   type RecordedChange,
 } from '#schemas/service/change.ts';
 import type { Subscription } from '#schemas/service/subscription.ts';
+import type { Settings } from '#schemas/settings.ts';
 import type { Context } from '#src/access/context.ts';
 import { OperatorError } from '#src/core/errors.ts';
 
@@ -21,6 +22,7 @@ export interface EffectTools extends Pick<Context, 'log'> {
   signal: AbortSignal;
   /** Calls the services, outside of a transaction, with the scopes `read` and `write`. */
   context: Context;
+  settings: Settings;
 }
 
 /** What happens after a change: it succeeds when it returns, and is tried again when it throws. */

@@ -68,7 +68,7 @@ export function startEffects(
     const { id, eventId, type, traceparent } = event;
     const name = String(type);
     const actor = { ...system(name), scopes: withIncludedScopes(['write']) };
-    const tools = { key: String(eventId), log, context: { ...context, actor } };
+    const tools = { key: String(eventId), log, settings, context: { ...context, actor } };
     const span = { parent: traceparent ?? undefined, attributes: eventAttributes(id, eventId) };
     const limits = { timeout: effectTimeout, leaving: leaving.signal };
     try {

@@ -56,7 +56,7 @@ function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 
  * `subscription`. The file of a type patches the body of its family.
  */
 export function recordedBody(preset: string, type: string): Members {
-  // Standard Webhooks has Stripe's types.
+  // The payments of Standard Webhooks are as Stripe's.
   for (const folder of [preset, 'stripe']) {
     const families = [...type.matchAll(/(?<=.)(?=[._/:])|$/g)].map(({ index }) => type.slice(0, index));
     const files = families
