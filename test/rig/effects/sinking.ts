@@ -5,12 +5,8 @@ const { SINK_URL = '', SINK_EFFECTS = '' } = process.env;
 /** Tells a sink of each change whose name is in SINK_EFFECTS. */
 const tell: Effect = async ({ id, version, resource, action }, { key, signal }) => {
   const body = JSON.stringify({ id, version, name: `${resource}.${action}` });
-  const { status } = await fetch(SINK_URL, {
-    method: 'POST',
-    body,
-    headers: { 'idempotency-key': key },
-    signal,
-  });
+  const headers = { 'idempotency-key': key, 'x-worker': String(process.pid) };
+  const { status } = await fetch(SINK_URL, { method: 'POST', body, headers, signal });
   if (status !== 200) throw new Error(`The sink answered ${status}.`);
 };
 
