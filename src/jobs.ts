@@ -8,7 +8,6 @@ import { isLockedOut } from './database/databaseErrors.ts';
 import { repeat } from './database/repeat.ts';
 import { startFolding } from './database/totals.ts';
 import { type Effects, refuseUnknownEffects } from './effects/effect.ts';
-import { ignoreUnknown } from './effects/leases.ts';
 import { openOutbox } from './effects/outbox.ts';
 import { startEffects } from './effects/worker.ts';
 import { trimAudit } from './records/audit.ts';
@@ -75,14 +74,6 @@ export function startJobs(dependencies: WorkerDependencies, given: Given) {
     trimming('webhook events', eventDays, trimEvents),
     trimming('idempotency keys', keyRetentionDays, trimKeys),
     {
-      name: 'ignore unknown effects',
-      every: 60,
-      async run(context: Context) {
-        for (let ignored = 1; ignored > 0; )
-          ignored = await ignoreUnknown(context, Object.keys(given.effects));
-      },
-    },
-    {
       name: 'number changes',
       every: 10,
       // Leaves little to do for the first follower after a while, who waits until all are numbered.
@@ -117,7 +108,7 @@ export function startJobs(dependencies: WorkerDependencies, given: Given) {
     return repeated;
   }
   const running = [startWorker(dependencies, given.handlers, contextFor('jobs')), ...jobs.map(start)];
-  const runningEffects = effects && startEffects(dependencies, given, contextFor('effects'));
+  const runningEffects = startEffects(dependencies, given, contextFor('effects'));
   const stopFolding = startFolding(database, log);
   return {
     async close() {
@@ -125,7 +116,7 @@ export function startJobs(dependencies: WorkerDependencies, given: Given) {
       closing.abort();
       const ended = Promise.all(running.map(work => work.close()));
       const soon = sleep(endWithin, undefined, { ref: false });
-      await Promise.all([Promise.race([ended, soon]), runningEffects?.close()]);
+      await Promise.all([Promise.race([ended, soon]), runningEffects.close()]);
     },
   };
 }

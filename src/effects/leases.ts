@@ -85,8 +85,8 @@ export async function takeEffects(
   }
 }
 
-const { id, eventId, type, provider, fingerprint, body, traceparent } = webhookEvents;
-const columns = { id, eventId, type, fingerprint, body, traceparent };
+const { id, eventId, type, provider, fingerprint, attempts, body, traceparent } = webhookEvents;
+const columns = { id, eventId, type, fingerprint, attempts, body, traceparent };
 export type EffectEvent = Row<typeof columns>;
 const readEvents = statement(columns, (builder, columns) =>
   builder
@@ -175,7 +175,8 @@ export const ignoreUnknown = (context: Context, names: string[]) =>
       .where(and(isUnknown, hasNotBegun))
       .limit(500)
       .for('update', { skipLocked: true });
-    const events = await eventsOfEffects({ db }, found);
+    // Their workers may also have died.
+    const events = (await eventsOfEffects({ db }, found)).filter(({ attempts }) => attempts === 0);
     if (events.length > 0) {
       await finishEvents(db, ending(events, now(), 'ignored', 'No effect of this name for a day.'));
       await dequeue(

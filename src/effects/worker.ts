@@ -8,6 +8,7 @@ import { system, withIncludedScopes } from '#src/core/actor.ts';
 import { isLockedOut } from '#src/database/databaseErrors.ts';
 import { repeat } from '#src/database/repeat.ts';
 import { eventAttributes, inSpan } from '#src/telemetry/tracing.ts';
+import type { Retries } from '#src/webhooks/processing.ts';
 import { died, reportFailure, type WorkerDependencies } from '#src/webhooks/worker.ts';
 import { callEffect } from './attempt.ts';
 import type { Effect, Effects } from './effect.ts';
@@ -34,7 +35,7 @@ export function startEffects(
   /** Takes what is due; returns the milliseconds until the next look, undefined if nothing was due. */
   async function look(): Promise<number | undefined> {
     const most = mostAtOnce - running.size;
-    if (most === 0) return undefined;
+    if (most === 0 || names.length === 0) return undefined;
     const found = await leases.takeEffects(upkeep, names, most, runAll);
     return found > 0 ? gatherFor : undefined;
   }
@@ -75,7 +76,7 @@ export function startEffects(
       await inSpan('run effect', span, () => callEffect(effects[name] as Effect, change, tools, limits));
     } catch (error) {
       // Another worker tries it again.
-      if (!leaving.signal.aborted) await fail(taken, error);
+      if (!leaving.signal.aborted) await fail(taken, error, { delay: retryDelay });
       return;
     }
     if (await leases.finishEffect(upkeep, taken, id)) metrics.eventsProcessed.inc();
@@ -89,19 +90,20 @@ export function startEffects(
     return shown as Parameters<Effect>[0] | undefined;
   }
 
-  async function fail(taken: leases.Taken, error: unknown, delay = retryDelay): Promise<void> {
-    const retries = { most: settings.WEBHOOK_RETRIES, delay };
-    const failure = await leases.failEffect(upkeep, taken, error, retries);
+  async function fail(taken: leases.Taken, error: unknown, retries: Omit<Retries, 'most'>): Promise<void> {
+    const most = settings.WEBHOOK_RETRIES;
+    const failure = await leases.failEffect(upkeep, taken, error, { most, ...retries });
     if (failure) reportFailure(dependencies, failure, error);
   }
 
-  /** Ends the attempts of workers that have died, and renews the leases of this one. */
+  /** Renews the leases of this worker, ends the attempts of those that have died, and ignores what nobody knows. */
   async function tend(): Promise<undefined> {
     await leases.renewLeases(upkeep);
     const dead = await leases.deadEffects(upkeep, database.kind === 'embedded');
-    // They are due at once: the lease was pause enough.
-    for (const taken of dead) await fail(taken, died(), 0);
+    // They are due at once, and keep their turn: the lease was pause enough.
+    for (const taken of dead) await fail(taken, died(), { delay: 0, alone: false });
     if (dead.length > 0) looking.workNow();
+    await leases.ignoreUnknown(upkeep, names);
     return undefined;
   }
 

@@ -134,8 +134,14 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
   }, work)();
 }
 
-/** How often a failed event is retried, and the most seconds before the first retry. Each further one doubles them. */
-export type Retries = Record<'most' | 'delay', number>;
+export interface Retries {
+  /** How often a failed event is retried. */
+  most: number;
+  /** The most seconds before the first retry. Each further one doubles them. */
+  delay: number;
+  /** Whether it is tried alone from then on; false for an effect that keeps its turn. */
+  alone?: boolean;
+}
 const maxDelay = 3600;
 
 /**
@@ -158,7 +164,8 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
 }
 
 /** Ends a failed attempt at an event whose place in the queue is locked. */
-export async function failEvent({ db, now }: Context, key: Key, error: unknown, { most, delay }: Retries) {
+export async function failEvent({ db, now }: Context, key: Key, error: unknown, retries: Retries) {
+  const { most, delay, alone = true } = retries;
   const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node of Citus does not show the event yet.
@@ -177,7 +184,7 @@ export async function failEvent({ db, now }: Context, key: Key, error: unknown, 
     .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
     .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
   const wait = Math.min(delay * 2 ** event.attempts, maxDelay) * (0.5 + Math.random() / 2);
-  await (outcome === 'dead' ? dequeue(db, [key]) : postpone(db, [key], wait, true));
+  await (outcome === 'dead' ? dequeue(db, [key]) : postpone(db, [key], wait, alone));
   return { event, outcome };
 }
 

@@ -181,7 +181,7 @@ const currentTime = sql`date_trunc('milliseconds', clock_timestamp())`;
 export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(keyIsIn(keys));
 
 /** Tries events again after some seconds: from then on alone, or as before. An effect is not leased any more. */
-export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: true) =>
+export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: boolean) =>
   orm(db)
     .update(webhookQueue)
     .set({

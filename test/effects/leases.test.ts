@@ -86,6 +86,25 @@ t.test('an effect whose worker has died is tried again at once, and the attempt 
   t.equal(seen.length, 1);
 });
 
+t.test('an attempt whose worker has died keeps the turn of its effect', async t => {
+  const { seen, effects } = noting(names);
+  const { database, restart, jobs } = await buildReceiver(t, { effects, retryDelay: 0 });
+  await jobs.close();
+  const context = inside(database);
+  const { id } = await users.create(writing(context), newPerson());
+  for (const name of ['Grace', 'Joan']) await users.change(writing(context), id, { name });
+  await orm(database.writes)
+    .update(webhookQueue)
+    .set({ lease: crypto.randomUUID(), dueAt: sql`now() - interval '1 second'` })
+    .where(eq(webhookQueue.version, 1));
+  restart();
+  await until('all have had their effect', () => seen.length === 3);
+  t.same(
+    seen.map(({ version }) => version),
+    [1, 2, 3],
+  );
+});
+
 t.test('a worker whose lease is over changes nothing', async t => {
   const { database, call, jobs } = await buildReceiver(t);
   await jobs.close();
