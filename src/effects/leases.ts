@@ -32,6 +32,9 @@ const leases = new Set<string>();
 export interface Taken extends Key {
   lease: string;
 }
+export type Done = Taken & { id: string };
+
+const ofProvider = (table: string) => sql.raw(`${table}.provider = '${ofEffects}'`);
 
 const inSeconds = (seconds: number) => sql`now() + ${sql.raw(`interval '${seconds} seconds'`)}`;
 const placeholders = {
@@ -51,7 +54,7 @@ const takeDue = rowsOf(sql`
     order by due_at limit ${placeholders.most} for update skip locked
   ), firsts as (select distinct on (record) fingerprint from due order by record, version)
   update webhook_queue taken set lease = ${placeholders.lease}, due_at = ${inSeconds(leaseSeconds)}
-  from firsts where taken.fingerprint = firsts.fingerprint and taken.provider = ${sql.raw(`'${ofEffects}'`)}
+  from firsts where taken.fingerprint = firsts.fingerprint and ${ofProvider('taken')}
   returning taken.fingerprint`);
 
 /** Takes due effects with these names, and gives them to `use`: the lease is kept until that settles. */
@@ -117,13 +120,29 @@ export const renewLeases = ({ db }: Context) =>
 export const leaveAll = ({ db }: Context) =>
   orm(db).update(webhookQueue).set({ lease: null, dueAt: sql`now()` }).where(isOurs());
 
-/** Marks an effect as done, unless its lease is over; returns whether it did. */
-export const finishEffect = (context: Context, taken: Taken, id: string): Promise<boolean> =>
-  inTransaction(context, async ({ db, now }) => {
-    const [mine] = await orm(db).delete(webhookQueue).where(isTaken(taken)).returning({ effect });
-    if (mine) await finishEvents(db, ending([{ ...taken, id }], now(), 'processed'));
-    return mine !== undefined;
+const fingerprints = sql`${sql.placeholder('fingerprints')}::bytea[]`;
+const dequeueTaken = rowsOf(sql`
+  delete from webhook_queue done using unnest(${fingerprints}, ${sql.placeholder('leases')}::uuid[]) taken (fingerprint, lease)
+  where done.fingerprint = taken.fingerprint and ${ofProvider('done')} and done.lease = taken.lease
+  returning done.fingerprint`);
+
+/** Marks effects as done whose leases are not over, and returns which those are. */
+export async function finishEffects(context: Context, done: readonly Done[]): Promise<boolean[]> {
+  need(context, 'admin');
+  return inTransaction(context, async ({ db, now }) => {
+    const rows = await dequeueTaken(db, {
+      fingerprints: arrayText(done.map(({ fingerprint }) => fingerprint)),
+      leases: arrayText(done.map(({ lease }) => lease)),
+    });
+    const ended = new Set(rows.map(([fingerprint]) => hexOf(fingerprint)));
+    const isOurs = done.map(({ fingerprint }) => ended.has(hexOf(fingerprint)));
+    const ours = done.filter((_, i) => isOurs[i]);
+    if (ours.length > 0) await finishEvents(db, ending(ours, now(), 'processed'));
+    return isOurs;
   });
+}
+
+const hexOf = (bytes: unknown) => Buffer.from(bytes as Uint8Array).toString('hex');
 
 const ending = (
   events: (Pick<Key, 'fingerprint'> & { id: string })[],

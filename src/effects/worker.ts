@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import DataLoader from 'dataloader';
 import type { RecordedChange } from '#schemas/service/change.ts';
 import type { Context } from '#src/access/context.ts';
 import type { Followed } from '#src/changes/followed.ts';
@@ -16,6 +17,8 @@ import * as leases from './leases.ts';
 
 /** Milliseconds between two looks at the queue without a call, and of pause after a look that has found something. */
 const [lookEvery, gatherFor] = [1000, 20];
+/** Milliseconds until the end of an effect is stored. */
+const finishWithin = 5;
 /** How many effects run at once in a worker. */
 const mostAtOnce = 50;
 
@@ -31,6 +34,12 @@ export function startEffects(
   const upkeep: Context = { ...context, db: database.upkeep };
   const running = new Set<Promise<void>>();
   const leaving = new AbortController();
+
+  /** Effects that end at nearly the same moment share a commit. */
+  const finishing = new DataLoader((done: readonly leases.Done[]) => leases.finishEffects(upkeep, done), {
+    cache: false,
+    batchScheduleFn: finish => void setTimeout(finish, finishWithin),
+  });
 
   /** Takes what is due; returns the milliseconds until the next look, undefined if nothing was due. */
   async function look(): Promise<number | undefined> {
@@ -79,7 +88,7 @@ export function startEffects(
       if (!leaving.signal.aborted) await fail(taken, error, { delay: retryDelay });
       return;
     }
-    if (await leases.finishEffect(upkeep, taken, id)) metrics.eventsProcessed.inc();
+    if (await finishing.load({ ...taken, id })) metrics.eventsProcessed.inc();
   }
 
   /** The change, with the record as it is now; undefined if the database does not show it yet. */

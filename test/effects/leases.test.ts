@@ -8,7 +8,7 @@ import { users } from '#src/domain/users.ts';
 import type { Effects } from '#src/effects/effect.ts';
 import {
   deadEffects,
-  finishEffect,
+  finishEffects,
   ignoreUnknown,
   leaveAll,
   type Taken,
@@ -115,9 +115,9 @@ t.test('a worker whose lease is over changes nothing', async t => {
   const [second] = (await take(context)) as [Taken];
   t.not(first.lease, second.lease);
   const [{ id }] = (await call('GET', `/api/webhook-events?${query}`, 200)).body.data;
-  t.equal(await finishEffect(context, first, id), false);
+  t.same(await finishEffects(context, [{ ...first, id }]), [false]);
   t.match((await call('GET', `/api/webhook-events/${id}`, 200)).body, { status: 'received' });
-  t.equal(await finishEffect(context, second, id), true);
+  t.same(await finishEffects(context, [{ ...second, id }]), [true]);
   t.match((await call('GET', `/api/webhook-events/${id}`, 200)).body, { status: 'processed' });
 });
 
