@@ -34,7 +34,7 @@ export interface Taken extends Key {
 }
 export type Done = Taken & { id: string };
 
-const ofProvider = (table: string) => sql.raw(`${table}.provider = '${ofEffects}'`);
+const isEffect = sql.raw(`provider = '${ofEffects}'`);
 
 const inSeconds = (seconds: number) => sql`now() + ${sql.raw(`interval '${seconds} seconds'`)}`;
 const placeholders = {
@@ -46,16 +46,22 @@ const takeDue = rowsOf(sql`
   with due as (
     select fingerprint, record, version from webhook_queue waiting
     where effect is not null and effect = any(${placeholders.names}) and lease is null and due_at <= now()
-      and not exists (select from webhook_queue other where other.record = waiting.record and other.lease is not null)
-      and not exists (
-        select from webhook_queue earlier
-        where earlier.effect is not null and earlier.record = waiting.record
-          and earlier.version < waiting.version and not earlier.alone)
+      and record not in (select record from webhook_queue where lease is not null)
+      and (
+        select true from webhook_queue earlier
+        where effect is not null and record = waiting.record and version < waiting.version and not alone
+        order by record, version limit 1) is null
     order by due_at limit ${placeholders.most} for update skip locked
   ), firsts as (select distinct on (record) fingerprint from due order by record, version)
-  update webhook_queue taken set lease = ${placeholders.lease}, due_at = ${inSeconds(leaseSeconds)}
-  from firsts where taken.fingerprint = firsts.fingerprint and ${ofProvider('taken')}
-  returning taken.fingerprint`);
+  update webhook_queue set lease = ${placeholders.lease}, due_at = ${inSeconds(leaseSeconds)}
+  where fingerprint = any(array(select fingerprint from firsts)) and ${isEffect} returning fingerprint`);
+
+/**
+ * Makes workers take one after the other, and PostgreSQL find what is due by the indexes: it would keep a plan that was
+ * made for an empty queue, and compare each effect with each.
+ */
+const lockQueue = `select pg_advisory_xact_lock(hashtextextended('${ofEffects}', 0)),
+  set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)`;
 
 /** Takes due effects with these names, and gives them to `use`: the lease is kept until that settles. */
 export async function takeEffects(
@@ -71,7 +77,7 @@ export async function takeEffects(
   try {
     const rows = await inTransaction(context, async ({ db }) => {
       const [, taken] = await Promise.all([
-        db.rows(`select pg_advisory_xact_lock(hashtextextended('${ofEffects}', 0))`, []),
+        db.rows(lockQueue, []),
         takeDue(db, { names: arrayText(names), most, lease }),
       ]);
       return taken;
@@ -121,10 +127,10 @@ export const leaveAll = ({ db }: Context) =>
   orm(db).update(webhookQueue).set({ lease: null, dueAt: sql`now()` }).where(isOurs());
 
 const fingerprints = sql`${sql.placeholder('fingerprints')}::bytea[]`;
+const leasesOfDone = sql`${sql.placeholder('leases')}::uuid[]`;
 const dequeueTaken = rowsOf(sql`
-  delete from webhook_queue done using unnest(${fingerprints}, ${sql.placeholder('leases')}::uuid[]) taken (fingerprint, lease)
-  where done.fingerprint = taken.fingerprint and ${ofProvider('done')} and done.lease = taken.lease
-  returning done.fingerprint`);
+  delete from webhook_queue where fingerprint = any(${fingerprints}) and ${isEffect}
+    and (fingerprint, lease) in (select * from unnest(${fingerprints}, ${leasesOfDone})) returning fingerprint`);
 
 /** Marks effects as done whose leases are not over, and returns which those are. */
 export async function finishEffects(context: Context, done: readonly Done[]): Promise<boolean[]> {
