@@ -40,8 +40,7 @@ import { trustedProxies } from './config/trustedProxies.ts';
 import { splitList } from './config/urls.ts';
 import type { Database } from './database/database.ts';
 import { domain as ours } from './domain/index.ts';
-import { refuseUnknownEffects } from './effects/effect.ts';
-import { openOutbox } from './effects/outbox.ts';
+import { openEffects } from './effects/effect.ts';
 import { refuseWrongJobs } from './jobs.ts';
 import { refuseSameNames, refuseTakenNames, refuseTakenPath } from './records/names.ts';
 import type { Log } from './telemetry/log.ts';
@@ -71,7 +70,6 @@ export async function buildApp(dependencies: AppDependencies) {
   const links = [...pages, ...domain.pages].map(({ name }) => name);
   refuseSameNames('links of GET /', links, 'page');
   refuseWrongJobs(domain.jobs);
-  refuseUnknownEffects(domain.effects, followed);
   for (const each of followed) refuseTakenNames(each, Object.keys(change.properties), links);
   const app = makeServer(settings, log);
   const allowance = await openRateLimits(settings, log);
@@ -107,7 +105,8 @@ export async function buildApp(dependencies: AppDependencies) {
   // Refuses callers without the scope of the route.
   await app.register(gate);
   // Gives handlers what they work with: the caller, the limit and the deadline that the hooks above have set.
-  await app.register(contexts, { database, now, effects: openOutbox(domain.effects, callWorkers) });
+  const effects = openEffects(domain.effects, followed, callWorkers);
+  await app.register(contexts, { database, now, effects });
   // Gives them streams, which use such a context.
   await app.register(streams, { settings, metrics });
 

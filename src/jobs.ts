@@ -7,8 +7,7 @@ import { OperatorError } from './core/errors.ts';
 import { isLockedOut } from './database/databaseErrors.ts';
 import { repeat } from './database/repeat.ts';
 import { startFolding } from './database/totals.ts';
-import { type Effects, refuseUnknownEffects } from './effects/effect.ts';
-import { openOutbox } from './effects/outbox.ts';
+import { type Effects, openEffects } from './effects/effect.ts';
 import { startEffects } from './effects/worker.ts';
 import { trimAudit } from './records/audit.ts';
 import { keyRetentionDays, trimKeys } from './records/idempotency.ts';
@@ -57,18 +56,13 @@ const trimming = (what: string, days: number, deleteBatch: typeof trimEvents): J
   },
 });
 
-interface Given {
-  handlers: Handlers;
-  effects: Effects;
-  followed: Followed[];
-  jobs: Job[];
-}
-
 /** What a worker does: it processes events and effects as they come, folds changes into the totals, and repeats jobs. */
-export function startJobs(dependencies: WorkerDependencies, given: Given) {
+export function startJobs(
+  dependencies: WorkerDependencies,
+  given: { handlers: Handlers; effects: Effects; followed: Followed[]; jobs: Job[] },
+) {
   const { settings, database, calls, log, now } = dependencies;
-  refuseUnknownEffects(given.effects, given.followed);
-  const effects = openOutbox(given.effects, calls.call);
+  const effects = openEffects(given.effects, given.followed, calls.call);
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
   const jobs = [
     trimming('webhook events', eventDays, trimEvents),
@@ -107,8 +101,9 @@ export function startJobs(dependencies: WorkerDependencies, given: Given) {
     database.ready.then(repeated.workNow, () => {});
     return repeated;
   }
-  const running = [startWorker(dependencies, given.handlers, contextFor('jobs')), ...jobs.map(start)];
-  const runningEffects = startEffects(dependencies, given, contextFor('effects'));
+  const worker = startWorker(dependencies, given.handlers, contextFor('jobs'));
+  const runningEffects = startEffects(dependencies, given, contextFor('effects'), worker);
+  const running = [worker, ...jobs.map(start)];
   const stopFolding = startFolding(database, log);
   return {
     async close() {

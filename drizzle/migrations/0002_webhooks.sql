@@ -37,29 +37,31 @@ create table "webhook_events" (
 	"processed_at" timestamp (3) with time zone,
 	constraint "webhook_events_status_known" check ("webhook_events"."status" in ('received', 'processed', 'ignored', 'failed', 'dead', 'dismissed'))
 );
--- The events that are still to be processed, and the effects that are still to run: src/webhooks/queue.ts says how workers take
--- each of the two.
+-- The events that are still to be processed, and the effects that are still to run.
 create table "webhook_queue" (
 	-- These two columns identify the event.
 	"fingerprint" "bytea" not null,
 	"provider" text collate "C" not null,
 	"customer" text collate "C", -- a worker leaves the events of a customer whom another worker serves
 	"due_at" timestamp (3) with time zone default now() not null, -- by the clock of the database
-	"alone" boolean default false not null, -- set after a batch with the event, or an attempt at the effect, failed or ended with its process
-	"effect" text collate "C", -- the name of the change, such as user.create; of an effect only, as are the next three
-	"record" text collate "C", -- a record has one effect at a time, ...
+	"alone" boolean default false not null, -- set after a batch with the event failed, or ended with its process
+	"effect" text collate "C", -- the name of the change, such as user.create; of an effect only, as are the next two
+	"record" text collate "C", -- effects of a record run one after the other ...
 	"version" integer, -- ... in this order
-	"lease" uuid, -- whoever runs the effect now: until due_at, unless the lease is renewed
 	constraint "webhook_queue_primary_key" primary key ("fingerprint", "provider")
 );
--- The events that a worker is about to process together. The row is deleted in the transaction of their effects: a row that
--- is left tells which events a process worked on when it died.
+-- The events that a worker is about to process together, or the effect that it runs. The row is deleted in the transaction
+-- that ends them: a row that is left tells what a process worked on when it died.
 create table "webhook_batches" (
 	"id" uuid primary key not null,
 	"fingerprints" "bytea"[] not null,
 	"providers" text[] not null,
-	"begun_at" timestamp (3) with time zone default now() not null
+	"begun_at" timestamp (3) with time zone default now() not null,
+	"record" text collate "C", -- of an effect only
+	"leased_until" timestamp (3) with time zone -- of an effect: its worker is alive until then; null in an embedded database
 );
+-- A record has one effect at a time, whoever runs it.
+create unique index "webhook_batches_record_key" on "webhook_batches" using btree ("record");
 -- A customer of a provider has one record, however many events arrive at once.
 create unique index "subscriptions_customer_provider_key" on "subscriptions" using btree ("customer","provider");
 create index "subscriptions_status_index" on "subscriptions" using btree ("status","id");
@@ -73,4 +75,3 @@ create index "webhook_events_customer_index" on "webhook_events" using btree ("c
 create index "webhook_queue_due_index" on "webhook_queue" using btree ("alone","due_at") where "webhook_queue"."effect" is null;
 create index "webhook_queue_effect_index" on "webhook_queue" using btree ("due_at") where "webhook_queue"."effect" is not null;
 create index "webhook_queue_record_index" on "webhook_queue" using btree ("record","version") where "webhook_queue"."effect" is not null;
-create index "webhook_queue_lease_index" on "webhook_queue" using btree ("record") where "webhook_queue"."lease" is not null;

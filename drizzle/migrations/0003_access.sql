@@ -44,6 +44,7 @@ create table "audit_log" (
 	-- Clients follow changes by these columns. The first two are null where there is nothing to follow.
 	"version" integer, -- the version that the write made
 	"sides" jsonb, -- the owner of the record and what its changes are followed by, before and after
+	"effect" text collate "C", -- the name of the change, if it has an effect
 	-- Taken under the lock of the record. The transaction takes its id before, which `number_changes` relies on.
 	"ordinal" bigint default case when pg_current_xact_id() is not null then nextval('audit_log_ordinal') end not null
 );
@@ -79,3 +80,25 @@ end
 $$;
 create trigger "audit_log_keeps_rows" before update or delete on "audit_log" for each row execute function "keep_audit_log"();
 create trigger "audit_log_keeps_all" before truncate on "audit_log" for each statement execute function "keep_audit_log"();
+-- An entry of a change with an effect puts that into the inbox and the queue, in the transaction of the change.
+create function "keep_effect"() returns trigger language plpgsql as $$
+declare
+	-- As src/webhooks/envelope.ts makes it of the id of an event: of its UTF-16, whose second bytes are 0 here.
+	"print" bytea := sha256(E'id\n'::bytea || decode(regexp_replace(encode(new."id"::text::bytea, 'hex'), '(..)', '\100', 'g'), 'hex'));
+	"change" json := json_build_object(
+		'resource', split_part(new."effect", '.', 1), 'id', new."record_id", 'action', split_part(new."effect", '.', 2),
+		'version', new."version", 'changed', new."changed",
+		'at', to_char(new."created_at" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'));
+begin
+	insert into "webhook_events" ("id", "provider", "preset", "fingerprint", "event_id", "type", "customer", "status", "body",
+			"occurred_at", "created_at", "updated_at")
+		values (new."id", 'effects', 'effects', "print", new."id", new."effect",
+			substring(new."record_id" from ':(.*)'), -- only the id of a subscription names a customer, after its provider
+			'received', convert_to("change"::text, 'UTF8'), new."created_at", new."created_at", new."created_at");
+	insert into "webhook_queue" ("fingerprint", "provider", "effect", "record", "version")
+		values ("print", 'effects', new."effect", new."record_id", new."version");
+	return null;
+end
+$$;
+create trigger "audit_log_keeps_effects" after insert on "audit_log" for each row when (new."effect" is not null)
+	execute function "keep_effect"();

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Transport } from '#schemas/service/audit.ts';
-import type { Context, Outbox } from '#src/access/context.ts';
+import type { Context } from '#src/access/context.ts';
 import { Budget, type Payer } from '#src/access/limits/budget.ts';
 import { unavailable } from '#src/core/errors.ts';
 import { Shares } from '#src/core/shares.ts';
@@ -20,10 +20,8 @@ declare module 'fastify' {
   }
 }
 
-interface ContextParts {
+interface ContextParts extends Pick<Context, 'now' | 'effects'> {
   database: Database;
-  now: () => Date;
-  effects: Outbox | undefined;
 }
 
 /** Keeps what the functions below need to make the contexts in which a request calls services. */

@@ -5,24 +5,7 @@ import { longestCustomer } from './subscription.ts';
 /** The longest id in the audit log: the one of a subscription. */
 export const longestRecordId = 64 + 1 + longestCustomer;
 export const changeActions = ['create', 'change', 'delete'] as const;
-
 export type ChangeAction = (typeof changeActions)[number];
-
-/** A change of a record, as the audit log has it. */
-export interface RecordedChange {
-  resource: string;
-  id: string;
-  action: ChangeAction;
-  /** The version that the change made. A deletion has the last version plus one. */
-  version: number;
-  /** The names of the members that were changed; none for a creation and a deletion. */
-  changed: string[];
-  at: string;
-}
-
-/** The name of a change, such as `user.create`. */
-export const nameOfChange = ({ resource, action }: Pick<RecordedChange, 'resource' | 'action'>) =>
-  `${resource}.${action}`;
 
 /** A committed change of a record of one of these resources. */
 export const changeSchema = (resources: { name: string; contract: { record: TObject } }[]) =>

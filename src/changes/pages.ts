@@ -1,15 +1,26 @@
 import { and, eq, gte, lte } from '#drizzle/orm.ts';
 import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
 import { changes as changesTable } from '#drizzle/tables/service/changes.ts';
-import type { RecordedChange } from '#schemas/service/change.ts';
+import type { ChangeAction } from '#schemas/service/change.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { type Row, statement, unknownValue } from '#src/database/statements/statement.ts';
-import { changeFromEntry } from '#src/records/audit.ts';
+import { nameOfChange } from '#src/records/audit.ts';
 import type { Followed } from './followed.ts';
 import { type ChangePosition, positionGone } from './position.ts';
 
-/** A committed change of a record. */
+/** A change of a record. */
+export interface RecordedChange {
+  resource: string;
+  id: string;
+  action: ChangeAction;
+  /** The version that the change made, 0 if it made none. A deletion has the last version plus one. */
+  version: number;
+  changed: string[];
+  at: string;
+}
+
+/** A committed change of a record, for those who follow. */
 export interface Change extends RecordedChange {
   /** The record as it is now; null when it is gone. */
   record: { version?: number } | null;
@@ -60,18 +71,29 @@ export async function readPage(
   const [first, ...entries] = await readEntries(context.db, between);
   const isWhole = entries.every((entry, i) => entry.number === after + 1 + i && entry.id !== null);
   if (!first || positionAt(first) !== from || !isWhole) throw positionGone();
-  const changes = entries.map(entry => ({
-    ...changeFromEntry(entry),
-    record: null,
-    sides: entry.sides ?? [],
-    position: positionAt(entry),
-  }));
+  const changes = entries.map(changeFromEntry);
   const shown = await addRecords(context, followed, changes);
   return { changes: shown, to: shown.at(-1)?.position ?? from, isCut: shown.length < changes.length };
 }
 
 const positionAt = ({ number, entry }: Pick<Row<typeof columns>, 'number' | 'entry'>): ChangePosition =>
   `${number}.${entry}`;
+
+function changeFromEntry(row: Row<typeof columns>): Change {
+  const { recordId: id, version, changed, createdAt: at, sides } = row;
+  const [resource = '', action] = nameOfChange(row.action, version).split('.');
+  return {
+    resource,
+    id,
+    action: action as ChangeAction,
+    version: Number(version),
+    changed,
+    at,
+    record: null,
+    sides: sides ?? [],
+    position: positionAt(row),
+  };
+}
 
 /** Adds its record to each change; returns the changes before the first that its record does not show yet. */
 export async function addRecords<C extends RecordedChange & Pick<Change, 'record'>>(

@@ -11,7 +11,7 @@ export interface Writer {
   readonly deadline?: number;
   /** The turns of the transaction that the write is a part of. */
   readonly turns?: Turns;
-  /** What is done once that transaction is committed. */
+  /** What is done once the write is committed. */
   readonly afterwards?: (() => void)[];
 }
 
@@ -46,7 +46,10 @@ export async function write<C extends Writer, T>(
       await turns.take(end);
       if (performance.now() > deadline) throw tookTooLong();
       try {
-        return await work({ ...context, turns });
+        const afterwards: (() => void)[] = [];
+        const result = await work({ ...context, turns, afterwards });
+        for (const act of afterwards) act();
+        return result;
       } catch (error) {
         if (isLostRace(error) && ++races < maxAttempts) continue;
         if (!isLockedOut(error) || performance.now() > end) throw error;
@@ -65,18 +68,11 @@ const pauseBeforeRetry = (end: number) =>
   sleep(Math.min(100 + Math.random() * 200, Math.max(0, end - performance.now()) + 1));
 
 /** Does a write of several statements: all of them or none. */
-export async function inTransaction<C extends Writer, T>(
+export const inTransaction = <C extends Writer, T>(
   context: C,
   work: (inside: C) => Promise<T>,
   lines?: Lines,
-): Promise<T> {
-  const own: (() => void)[] = [];
-  const { afterwards = own } = context;
-  const inside = (outside: C) => outside.db.transaction(db => work({ ...outside, db, afterwards }));
-  const result = await write(context, inside, lines);
-  for (const act of own) act();
-  return result;
-}
+): Promise<T> => write(context, outside => outside.db.transaction(db => work({ ...outside, db })), lines);
 
 /** The first statement of a transaction that must not be tried again because of a lock. */
 export const waitLongerForLocks = (inside: Connection) =>

@@ -1,12 +1,8 @@
-import {
-  type ChangeAction,
-  changeActions,
-  nameOfChange,
-  type RecordedChange,
-} from '#schemas/service/change.ts';
+import { type ChangeAction, changeActions } from '#schemas/service/change.ts';
 import type { Subscription } from '#schemas/service/subscription.ts';
 import type { Settings } from '#schemas/settings.ts';
 import type { Context } from '#src/access/context.ts';
+import type { RecordedChange } from '#src/changes/pages.ts';
 import { OperatorError } from '#src/core/errors.ts';
 
 /** A committed change, with the record as it is when the effect runs; null when it is gone. */
@@ -43,15 +39,15 @@ export type EffectsOf<Resources extends Typed<string, unknown>[]> = {
   >;
 } & { readonly [Name in `subscription.${'create' | 'change'}`]?: Effect<Subscription> };
 
-/** Refuses effects that would never run. */
-export function refuseUnknownEffects(effects: Effects, followed: { name: string }[]): void {
-  const known = followed.flatMap(({ name: resource }) =>
-    changeActions.map(action => nameOfChange({ resource, action })),
-  );
+/** What contexts know of effects. Refuses effects of changes that there are not: they would never run. */
+export function openEffects(effects: Effects, followed: { name: string }[], call: () => void) {
+  const names = new Set(Object.keys(effects));
+  const known = followed.flatMap(({ name }) => changeActions.map(action => `${name}.${action}`));
   // Subscriptions are never deleted.
-  const found = Object.keys(effects).find(name => !known.includes(name) || name === 'subscription.delete');
+  const found = [...names].find(name => !known.includes(name) || name === 'subscription.delete');
   if (found)
     throw new OperatorError(
-      `There is no change of the name '${found}' that could have an effect: use one of ${known.join(', ')}.`,
+      `There is no change '${found}' that could have an effect: use one of ${known.join(', ')}.`,
     );
+  return { names, call };
 }

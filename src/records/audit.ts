@@ -1,7 +1,6 @@
 import { getTableColumns, is, SQL, sql } from '#drizzle/orm.ts';
 import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
 import type { AuditAction, AuditEntry } from '#schemas/service/audit.ts';
-import type { RecordedChange } from '#schemas/service/change.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { lowestId, newId, newRecord, timeInId } from '#src/core/ids.ts';
@@ -22,8 +21,20 @@ export interface Write
 }
 type Entry = typeof auditLog.$inferInsert;
 
-function makeEntry({ actor, transport, origin, now }: Context, action: AuditAction, write: Write): Entry {
+/** The name of the change that an entry records, such as `user.create`. */
+export function nameOfChange(action: string, version: number | null): string {
+  const [resource, verb] = action.split('.');
+  // The action that made version 1 created the record. Any other action, such as one of a handler, is a change.
+  return `${resource}.${version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change'}`;
+}
+
+function makeEntry(context: Context, action: AuditAction, write: Write): Entry {
+  const { actor, transport, origin, now, effects, afterwards } = context;
   const id = newId(now().getTime());
+  // An entry without a version, such as that of a key, is no change of a record.
+  const change = write.version === undefined ? '' : nameOfChange(action, write.version);
+  const effect = effects?.names.has(change) ? change : null;
+  if (effect) afterwards?.push(() => effects?.call());
   return {
     id,
     createdAt: timeInId(id).toISOString(),
@@ -38,38 +49,19 @@ function makeEntry({ actor, transport, origin, now }: Context, action: AuditActi
     details: actor.person ? { person: actor.person } : null,
     version: null,
     sides: null,
+    effect,
     ...write,
   };
 }
 
-/** The change that an entry records. */
-export function changeFromEntry(
-  entry: Pick<Entry, 'action' | 'recordId' | 'version' | 'changed' | 'createdAt'>,
-): RecordedChange {
-  const { action: name, recordId: id, changed, createdAt: at } = entry;
-  const version = Number(entry.version);
-  const [resource = '', verb = ''] = name.split('.');
-  // The action that made version 1 created the record. Any other action, such as one of a handler, is a change.
-  const action = version === 1 ? 'create' : verb === 'delete' ? 'delete' : 'change';
-  return { resource, id, action, version, changed, at };
-}
-
-/** Keeps those of the entries that have an effect, in the transaction of the changes. */
-async function keepEffects(inside: Context, entries: Entry[]): Promise<void> {
-  if (!inside.effects) return;
-  // Entries without a version, such as those of keys, are no changes of records.
-  const changes = entries.filter(({ version }) => version !== null);
-  await inside.effects.keep(inside, new Map(changes.map(entry => [entry.id, changeFromEntry(entry)])));
-}
-
-const { ordinal, ...columns } = getTableColumns(auditLog);
+const { ordinal, effect, ...columns } = getTableColumns(auditLog);
 const insertEntries = rowsOf(builder.insert(auditLog).select(rowsOfTable(auditLog)));
 
 /** Adds the entries of writes. It runs in the transaction of the writes, under the locks of the records. */
 export async function recordWrites(context: Context, action: AuditAction, writes: Write[]): Promise<void> {
   if (writes.length === 0) return;
   const rows = writes.map(write => makeEntry(context, action, write));
-  await Promise.all([insertEntries(context.db, { $rows: JSON.stringify(rows) }), keepEffects(context, rows)]);
+  await insertEntries(context.db, { $rows: JSON.stringify(rows) });
 }
 
 type NewRecord = ReturnType<typeof newRecord>;
@@ -102,12 +94,11 @@ export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) 
     // `registerMe` passes the id in `members`, because the entry names the new person as the actor.
     const record = { ...newRecord(context), ...members };
     const write = { recordId: record.id, version: 1, sides: [makeSide(resource, record)] };
-    const made = makeEntry(context, `${name}.create`, write);
-    const { details, sides, ...plain } = made;
+    const { details, sides, ...plain } = makeEntry(context, `${name}.create`, write);
     const entry = { ...plain, details: details && JSON.stringify(details), sides: JSON.stringify(sides) };
     const values: Record<string, unknown> = { ...record };
     for (const [placeholder, member] of ofEntry) values[placeholder] = entry[member];
-    await Promise.all([insert(context.db, values), keepEffects(context, [made])]);
+    await insert(context.db, values);
     return record;
   };
 }

@@ -97,8 +97,7 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
     }
     for (const { member } of resource.parentRelations)
       if (members[member] !== null) lines[`${plural} of ${members[member]}`] = fewAtATime;
-    const isAlone = !check && !context.effects?.has(`${resource.name}.create`);
-    return isAlone ? write(context, add, lines) : inTransaction(context, add, lines);
+    return check ? inTransaction(context, add, lines) : write(context, add, lines);
   }
   return Object.assign(create, { scope, conflicts: () => [...takenIn(resource), ...conflicts] });
 }

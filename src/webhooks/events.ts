@@ -1,4 +1,14 @@
-import { and, count, eq, getTableColumns, inArray, lt, type SQL, sql } from '#drizzle/orm.ts';
+import {
+  and,
+  count,
+  eq,
+  getTableColumns,
+  inArray,
+  lt,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import {
   dismissible,
@@ -131,11 +141,20 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
   return { [action.done]: done, remaining: left?.total ?? 0 };
 }
 
+const ofEffect = <T>(value: SQLWrapper) =>
+  sql<T | null>`case ${provider} when ${ofEffects} then ${value} end`;
+const change = sql`convert_from(${body}, 'UTF8')::json`;
+/** The place of an effect in the queue, by its body. */
+const placeOfEffect = {
+  effect: ofEffect<string>(type),
+  record: ofEffect<string>(sql`${change} ->> 'id'`),
+  version: ofEffect<number>(sql`(${change} ->> 'version')::int`),
+};
+
 /** Acts on the first of these events, if their state allows it, once no worker processes them. */
 async function act(inside: Context, { name, from, set, queue }: Action, matching: SQL | undefined) {
   const { db, now } = inside;
   const key = { id, fingerprint, provider };
-  const change = sql<Buffer | null>`case ${provider} when ${ofEffects} then ${body} end`.mapWith(body);
   const found = await orm(db).select(key).from(webhookEvents).where(matching).orderBy(id).limit(step);
   await lockInQueue(db, found);
   const isFound = inArray(
@@ -147,7 +166,7 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
     .set({ ...set, updatedAt: now().toISOString() })
     // The events may match no longer: one that was dismissed meanwhile is not dead any more.
     .where(and(isFound, matching, inArray(status, [...from])))
-    .returning({ ...key, customer, change });
+    .returning({ ...key, customer, ...placeOfEffect });
   if (changed.length > 0) await queue(db, changed);
   const writes = changed.map(({ id }) => ({ recordId: id }));
   await recordWrites(inside, `event.${name}`, writes);

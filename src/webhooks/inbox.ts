@@ -84,7 +84,7 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
       builder
         .insert(webhookQueue)
         .select(
-          sql`select fingerprint, provider, customer, now(), false, null, null, null::int, null::uuid from ${stored} where ${isNew}`,
+          sql`select fingerprint, provider, customer, now(), false, null, null, null::int from ${stored} where ${isNew}`,
         )
         .onConflictDoNothing()
         .returning({ provider: webhookQueue.provider }),
@@ -138,11 +138,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The event as JSON, in which bytes have the notation of PostgreSQL. */
-export const inboxRow = <E extends Pick<ReceivedEvent, 'fingerprint' | 'body'>>({
-  fingerprint,
-  body,
-  ...event
-}: E) => ({
+const inboxRow = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
   ...event,
   fingerprint: `\\x${fingerprint.toString('hex')}`,
   body: `\\x${body.toString('hex')}`,

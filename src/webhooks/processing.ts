@@ -2,6 +2,7 @@ import { eq, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
+import { ofEffects } from '#src/config/providers.ts';
 import { truncateForColumn } from '#src/core/text.ts';
 import { orm } from '#src/database/connection.ts';
 import { databaseFailure } from '#src/database/databaseErrors.ts';
@@ -40,7 +41,7 @@ import {
  */
 
 const { id, fingerprint, attempts } = incomingColumns;
-const findEvents = statement(incomingColumns, (builder, columns) =>
+export const findEvents = statement(incomingColumns, (builder, columns) =>
   builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 
@@ -78,9 +79,9 @@ export async function processBatch(
 }
 
 /** Seconds until the next look at events that could not be processed now. */
-export const pauseSeconds = 0.5;
+const pauseSeconds = 0.5;
 
-export const finishEvents = statement({}, builder => {
+const finish = statement({}, builder => {
   const arrays = ['ids', 'statuses', 'reasons'].map(name => sql`${sql.placeholder(name)}::text[]`);
   const time = sql`${sql.placeholder('time')}::timestamptz`;
   return builder
@@ -116,6 +117,17 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
   }
   if (changes.length > 0)
     for (const [id, reason] of await changeSubscriptions(context, changes)) reasons.set(id, reason);
+  await endEvents(context, events, ignored, reasons);
+}
+
+/** Marks events as ignored or else processed, and takes them out of the queue. */
+export async function endEvents(
+  context: Context,
+  events: IncomingEvent[],
+  ignored: ReadonlySet<IncomingEvent> = new Set(),
+  reasons: ReadonlyMap<string, string> = new Map(),
+): Promise<void> {
+  need(context, 'admin');
   const done = {
     ids: arrayText(events.map(({ id }) => id)),
     statuses: arrayText(events.map(event => (ignored.has(event) ? 'ignored' : 'processed'))),
@@ -123,7 +135,7 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
     fingerprints: arrayText(events.map(({ fingerprint }) => fingerprint)),
     time: context.now().toISOString(),
   };
-  await Promise.all([finishEvents(context.db, done), dequeue(context.db, events)]);
+  await Promise.all([finish(context.db, done), dequeue(context.db, events)]);
 }
 
 /** Does work as a part of the trace of each event. */
@@ -134,14 +146,8 @@ function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<vo
   }, work)();
 }
 
-export interface Retries {
-  /** How often a failed event is retried. */
-  most: number;
-  /** The most seconds before the first retry. Each further one doubles them. */
-  delay: number;
-  /** Whether it is tried alone from then on; false for an effect that keeps its turn. */
-  alone?: boolean;
-}
+/** How often a failed event is retried, and the most seconds before the first retry. Each further one doubles them. */
+type Retries = Record<'most' | 'delay', number>;
 const maxDelay = 3600;
 
 /**
@@ -157,15 +163,19 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
     const left = await lockInQueue(inside.db, ended.keys, ended.begun);
     const [key] = left;
     if (!key) return undefined;
-    if (ended.keys.length === 1) return failEvent(inside, key, error, retries);
+    if (ended.keys.length === 1) return failEvent(inside, key, error, retries, batch === undefined);
     await postpone(inside.db, left, 0, true);
     return 'separated' as const;
   });
 }
 
-/** Ends a failed attempt at an event whose place in the queue is locked. */
-export async function failEvent({ db, now }: Context, key: Key, error: unknown, retries: Retries) {
-  const { most, delay, alone = true } = retries;
+async function failEvent(
+  { db, now }: Context,
+  key: Key,
+  error: unknown,
+  { most, delay }: Retries,
+  hasDied: boolean,
+) {
   const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node of Citus does not show the event yet.
@@ -183,8 +193,12 @@ export async function failEvent({ db, now }: Context, key: Key, error: unknown, 
     .update(webhookEvents)
     .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
     .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
-  const wait = Math.min(delay * 2 ** event.attempts, maxDelay) * (0.5 + Math.random() / 2);
-  await (outcome === 'dead' ? dequeue(db, [key]) : postpone(db, [key], wait, alone));
+  // A process may die for another reason: the first time, the event is due at once, and an effect keeps its turn.
+  const wait = Math.min(delay * (2 ** event.attempts - (hasDied ? 1 : 0)), maxDelay);
+  const isAlone = !(hasDied && key.provider === ofEffects);
+  await (outcome === 'dead'
+    ? dequeue(db, [key])
+    : postpone(db, [key], wait * (0.5 + Math.random() / 2), isAlone));
   return { event, outcome };
 }
 

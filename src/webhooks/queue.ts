@@ -1,7 +1,6 @@
 import { and, asc, eq, isNull, lte, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import { webhookBatches, webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
-import { nameOfChange, type RecordedChange } from '#schemas/service/change.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { newId } from '#src/core/ids.ts';
@@ -12,10 +11,10 @@ import { statement } from '#src/database/statements/statement.ts';
 import { inTransaction } from '#src/database/write.ts';
 
 /*
- * An event is in the queue from its delivery, or its replay, until it is done. A place in the queue is taken in one of
- * two ways. The handlers of webhooks only write to the database: many events share a transaction, and its locks tell
- * others that they are taken. An effect waits for another service, while nothing may be locked: src/effects/leases.ts
- * takes it for some seconds, which are renewed while it runs. All else is the same for both.
+ * An event is in the queue from its delivery, or its replay, until it is done. What a worker has taken is a batch, whose
+ * worker is alive for one of two reasons. Events of webhooks only write to the database: a transaction does all of it,
+ * and its locks say that it lives. An effect waits for others, while nothing may be locked: it is a batch by itself,
+ * with a lease that its worker renews (src/effects/taking.ts). All else is the same for both.
  *
  * A worker takes up to 200 events of webhooks that are due:
  *
@@ -47,8 +46,8 @@ export interface Batch {
 
 export const maxBatch = 200;
 
-const { fingerprint, provider, customer, dueAt, alone, effect, lease } = webhookQueue;
-const { id: batch, fingerprints, providers, begunAt } = webhookBatches;
+const { fingerprint, provider, customer, dueAt, alone, effect } = webhookQueue;
+const { id: batch, fingerprints, providers, begunAt, leasedUntil } = webhookBatches;
 const isDue = sql`${dueAt} <= now() and ${fingerprint} not in (select unnest(${fingerprints}) from ${webhookBatches})`;
 
 const take = statement({ fingerprints }, (builder, columns) => {
@@ -61,7 +60,7 @@ const take = statement({ fingerprints }, (builder, columns) => {
       .limit(sql.placeholder('most'))
       .for('update', { skipLocked: true }),
   );
-  const taken = sql`select ${sql.placeholder('id')}::uuid, array_agg(fingerprint), array_agg(provider), now()`;
+  const taken = sql`select ${sql.placeholder('id')}::uuid, array_agg(fingerprint), array_agg(provider), now(), null, null::timestamptz`;
   return builder
     .with(due)
     .insert(webhookBatches)
@@ -75,8 +74,11 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
   return taken && { id, ...taken };
 }
 
-/** The batches of this process in an embedded database. They look unlocked to its session, which holds the locks. */
-const batchesOfThisProcess = new Set<string>();
+/**
+ * The effects of this process, and its batches in an embedded database: they look unlocked to its session, which holds
+ * the locks.
+ */
+export const batchesOfThisProcess = new Set<string>();
 
 interface Worker {
   /** Where the batch is taken: on another connection than that of the transaction, if there is one. */
@@ -145,13 +147,13 @@ const unlocked = new Map<string, number>();
 /** Milliseconds. After a failed transaction, a worker holds no lock until its next one begins. */
 const betweenLooks = 900;
 
-/** Ends a batch that two looks have found unlocked, because its worker has died. Returns what `endBatch` does. */
+/** Ends a batch that two looks have found without a lock or lease: its worker has died. Returns what `endBatch` does. */
 export async function endDeadBatch(db: Connection) {
   const found = await orm(db)
     .select({ id: batch })
     .from(webhookBatches)
     .where(
-      sql`${batch} <> all(${arrayText([...batchesOfThisProcess])}::uuid[])
+      sql`${batch} <> all(${arrayText([...batchesOfThisProcess])}::uuid[]) and coalesce(${leasedUntil} < now(), true)
         and pg_try_advisory_xact_lock(hashtextextended(${batch}::text, 0))`,
     )
     .for('update', { skipLocked: true });
@@ -180,15 +182,11 @@ const currentTime = sql`date_trunc('milliseconds', clock_timestamp())`;
 /** Takes events out of the queue. */
 export const dequeue = (db: Connection, keys: Key[]) => orm(db).delete(webhookQueue).where(keyIsIn(keys));
 
-/** Tries events again after some seconds: from then on alone, or as before. An effect is not leased any more. */
-export const postpone = (db: Connection, keys: Key[], seconds: number, alone?: boolean) =>
+/** Tries events again after some seconds: from then on alone, or as before. */
+export const postpone = (db: Connection, keys: Key[], seconds: number, alone = false) =>
   orm(db)
     .update(webhookQueue)
-    .set({
-      ...(alone && { alone }),
-      lease: null,
-      dueAt: sql`${currentTime} + make_interval(secs => ${seconds})`,
-    })
+    .set({ ...(alone && { alone }), dueAt: sql`${currentTime} + make_interval(secs => ${seconds})` })
     .where(keyIsIn(keys));
 
 /** Locks events, once the workers that process them are done; returns those due by `moment`, or all without one. */
@@ -200,28 +198,12 @@ export const lockInQueue = (db: Connection, keys: Key[], moment?: string): Promi
     .orderBy(fingerprint, provider)
     .for('update');
 
-/** Where an effect stands in the queue. */
-export const placeOfEffect = (change: RecordedChange) => ({
-  effect: nameOfChange(change),
-  record: change.id,
-  version: change.version,
-});
-
-/** Adds events, or makes those that wait for their next attempt due now. `change` is the body of an effect. */
-export const enqueue = (
-  db: Connection,
-  events: (Key & { customer: string | null; change: Buffer | null })[],
-) =>
+/** Adds events, or makes those that wait for their next attempt due now. */
+export const enqueue = (db: Connection, events: (typeof webhookQueue.$inferInsert)[]) =>
   orm(db)
     .insert(webhookQueue)
-    .values(
-      events.map(({ change, ...event }) => ({
-        ...event,
-        ...(change && placeOfEffect(JSON.parse(change.toString()))),
-      })),
-    )
+    .values(events)
     .onConflictDoUpdate({
       target: [fingerprint, provider],
-      // An effect that runs at this moment keeps its lease.
-      set: { dueAt: sql`case when ${lease} is null then ${currentTime} else ${dueAt} end`, alone: false },
+      set: { dueAt: currentTime, alone: false },
     });

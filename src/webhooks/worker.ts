@@ -57,7 +57,16 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
   async function endAttempt(err: unknown, batch?: Batch): Promise<boolean> {
     const failure = await giveUp(context, batch, err, retries);
     if (failure === undefined || failure === 'separated') return failure !== undefined;
-    reportFailure(dependencies, failure, err);
+    const { outcome, event } = failure;
+    metrics.attemptsFailed.inc({ outcome });
+    const { id, provider, eventId, type, customer, attempts } = event;
+    const facts = { err, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
+    const what = provider === ofEffects ? 'An effect' : 'A webhook event';
+    if (outcome === 'failed') log.warn(facts, `${what} failed and will be retried.`);
+    else {
+      const advice = 'Fix the cause and replay it, or dismiss it.';
+      log.error(facts, `${what} failed for the last time and is dead. ${advice}`);
+    }
     return true;
   }
 
@@ -72,7 +81,8 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
       back: 'The queue is worked on again.',
     });
   const alone = repeatLook(async () => {
-    return (await endAttempt(died())) ? 0 : work(true);
+    const died = new Error('The process ended, or lost its database.');
+    return (await endAttempt(died)) ? 0 : work(true);
   });
   const together = repeatLook(async () => {
     const pause = await work(false);
@@ -81,28 +91,9 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
   });
   calls.onCall(together.workNow);
   return {
+    endAttempt,
     close: () => Promise.all([together, alone].map(loop => loop.close())),
   };
-}
-
-/** Why an attempt has failed whose worker is gone. */
-export const died = () => new Error('The process ended, or lost its database.');
-
-type Failure = Exclude<Awaited<ReturnType<typeof giveUp>>, 'separated' | undefined>;
-
-/** Logs and counts a failed attempt at an event, or at an effect. */
-export function reportFailure(
-  { metrics, log }: Pick<WorkerDependencies, 'metrics' | 'log'>,
-  { outcome, event }: Failure,
-  err: unknown,
-): void {
-  metrics.attemptsFailed.inc({ outcome });
-  const { id, provider, eventId, type, customer, attempts } = event;
-  const facts = { err, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
-  const what = provider === ofEffects ? 'An effect' : 'A webhook event';
-  const advice = 'Fix the cause and replay it, or dismiss it.';
-  if (outcome === 'failed') log.warn(facts, `${what} failed and will be retried.`);
-  else log.error(facts, `${what} failed for the last time and is dead. ${advice}`);
 }
 
 const marked = /_fail_(\d{1,3})$/;

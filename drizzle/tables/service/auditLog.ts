@@ -24,6 +24,7 @@ export const auditLog = pgTable(
     details: jsonb().$type<AuditEntry['details']>(),
     version: integer(),
     sides: jsonb().$type<Side[]>(),
+    effect: textByCode(),
     ordinal: bigint({ mode: 'number' })
       .notNull()
       .default(sql`case when pg_current_xact_id() is not null then nextval('audit_log_ordinal') end`),

@@ -1,5 +1,5 @@
 import { bytes, instant, textByCode } from '#drizzle/columns.ts';
-import { boolean, index, integer, pgTable, primaryKey, sql, text, uuid } from '#drizzle/orm.ts';
+import { boolean, index, integer, pgTable, primaryKey, sql, text, uniqueIndex, uuid } from '#drizzle/orm.ts';
 
 /** The events that are still to be processed, and the effects that are still to run. */
 export const webhookQueue = pgTable(
@@ -13,7 +13,6 @@ export const webhookQueue = pgTable(
     effect: textByCode(),
     record: textByCode(),
     version: integer(),
-    lease: uuid(),
   },
   table => [
     primaryKey({ name: 'webhook_queue_primary_key', columns: [table.fingerprint, table.provider] }),
@@ -22,14 +21,19 @@ export const webhookQueue = pgTable(
     index('webhook_queue_record_index')
       .on(table.record, table.version)
       .where(sql`${table.effect} is not null`),
-    index('webhook_queue_lease_index').on(table.record).where(sql`${table.lease} is not null`),
   ],
 );
 
-/** The events that a worker is about to process together. */
-export const webhookBatches = pgTable('webhook_batches', {
-  id: uuid().primaryKey(),
-  fingerprints: bytes().array().notNull(),
-  providers: text().array().notNull(),
-  begunAt: instant('begun_at').notNull().default(sql`now()`),
-});
+/** The events that a worker is about to process together, or the effect that it runs. */
+export const webhookBatches = pgTable(
+  'webhook_batches',
+  {
+    id: uuid().primaryKey(),
+    fingerprints: bytes().array().notNull(),
+    providers: text().array().notNull(),
+    begunAt: instant('begun_at').notNull().default(sql`now()`),
+    record: textByCode(),
+    leasedUntil: instant('leased_until'),
+  },
+  table => [uniqueIndex('webhook_batches_record_key').on(table.record)],
+);
