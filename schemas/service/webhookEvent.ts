@@ -70,7 +70,7 @@ export const WebhookEventDetail = strict(
     ...members,
     replays: integer('How many times an operator replayed it.', 0),
     traceId: nullableText(
-      'The id of the trace of its delivery; null if traces are off.',
+      'The id of the trace of its delivery; null if traces are off, and for an effect.',
       '4bf92f3577b34da6a3ce929d0e0e4736',
     ),
     failures: Type.Array(Failure, {

@@ -63,9 +63,8 @@ export function startEffects(
     try {
       const [event] = await findEvents(upkeep.db, { fingerprints: arrayText(batch.fingerprints) });
       if (!event) throw new Error('The database does not show the event.');
-      const { id, eventId, traceparent } = event;
-      const span = { parent: traceparent ?? undefined, attributes: eventAttributes(id, eventId) };
-      await inSpan('run effect', span, () => call(event, ending));
+      const attributes = eventAttributes(event.id, event.eventId);
+      await inSpan('run effect', { attributes }, () => call(event, ending));
       if (await finishEffect(upkeep, batch, event)) metrics.eventsProcessed.inc();
     } catch (error) {
       const text = 'The end of an effect could not be stored. It is tried again.';
@@ -78,6 +77,7 @@ export function startEffects(
     const name = String(event.type);
     const change = await readChange(event);
     const { signal } = ending;
+    signal.throwIfAborted();
     const over = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
     });
@@ -124,7 +124,7 @@ export function startEffects(
     });
   const looking = repeated(look, lookEvery);
   const tending = repeated(async () => {
-    await renewLeases(upkeep);
+    if (running.size > 0) await renewLeases(upkeep);
     await ignoreUnknown(upkeep, names);
     return undefined;
   }, renewEvery);
