@@ -1,14 +1,4 @@
-import {
-  and,
-  count,
-  eq,
-  getTableColumns,
-  inArray,
-  lt,
-  type SQL,
-  type SQLWrapper,
-  sql,
-} from '#drizzle/orm.ts';
+import { and, count, eq, getTableColumns, inArray, lt, type SQL, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import {
   dismissible,
@@ -30,7 +20,7 @@ import { inTransaction } from '#src/database/write.ts';
 import { recordWrites } from '#src/records/audit.ts';
 import { PagedList } from '#src/records/lists/pagedList.ts';
 import { fingerprintOf } from './envelope.ts';
-import { dequeue, enqueue, lockInQueue } from './queue.ts';
+import { dequeue, enqueue, type Key, lockInQueue } from './queue.ts';
 
 const { fingerprint, preset: _, traceparent, ...detailed } = getTableColumns(webhookEvents);
 const { id, provider, type, customer, status, updatedAt } = detailed;
@@ -141,15 +131,14 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
   return { [action.done]: done, remaining: left?.total ?? 0 };
 }
 
-const ofEffect = <T>(value: SQLWrapper) =>
-  sql<T | null>`case ${provider} when ${ofEffects} then ${value} end`;
-const change = sql`convert_from(${body}, 'UTF8')::json`;
-/** The place of an effect in the queue, by its body. */
-const placeOfEffect = {
-  effect: ofEffect<string>(type),
-  record: ofEffect<string>(sql`${change} ->> 'id'`),
-  version: ofEffect<number>(sql`(${change} ->> 'version')::int`),
-};
+/** The body of an effect, which has its place in the queue. Citus refuses to read JSON in this place. */
+const change = sql<Buffer | null>`case ${provider} when ${ofEffects} then ${body} end`.mapWith(body);
+
+function queueRow({ change, type, ...row }: { change: Buffer | null; type: string | null } & Key) {
+  if (!change) return row;
+  const { id: record, version } = JSON.parse(change.toString());
+  return { ...row, effect: type, record, version };
+}
 
 /** Acts on the first of these events, if their state allows it, once no worker processes them. */
 async function act(inside: Context, { name, from, set, queue }: Action, matching: SQL | undefined) {
@@ -166,8 +155,8 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
     .set({ ...set, updatedAt: now().toISOString() })
     // The events may match no longer: one that was dismissed meanwhile is not dead any more.
     .where(and(isFound, matching, inArray(status, [...from])))
-    .returning({ ...key, customer, ...placeOfEffect });
-  if (changed.length > 0) await queue(db, changed);
+    .returning({ ...key, customer, type, change });
+  if (changed.length > 0) await queue(db, changed.map(queueRow));
   const writes = changed.map(({ id }) => ({ recordId: id }));
   await recordWrites(inside, `event.${name}`, writes);
   return { found: found.length, changed: changed.length };

@@ -19,6 +19,7 @@ const folders: Record<string, Suite[]> = {
   'test/docs/': ['embedded'],
   'test/domain/': each,
   'test/e2e/': ['e2e'],
+  'test/effects/': each,
   'test/graphql/': each,
   'test/graphql/documents/': ['postgres', 'citus'],
   'test/graphql/limits/': ['postgres', 'citus'],
