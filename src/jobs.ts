@@ -18,7 +18,7 @@ import { startWorker, type WorkerDependencies } from './webhooks/worker.ts';
 
 const second = 1000;
 const day = 24 * 3600 * second;
-/** Milliseconds that running work gets at the end. Another worker takes the events that are not done by then. */
+/** Milliseconds that running work gets at the end; effects get more. Another worker takes what is not done by then. */
 const endWithin = 5 * second;
 /** The longest time of a Node timer, in seconds: a timer with a longer one would fire at once. */
 const longestPause = 2_147_483;

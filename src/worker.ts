@@ -8,7 +8,7 @@ import { startJobs } from './jobs.ts';
 import { Ending } from './process/ending.ts';
 import { openRuntime } from './process/runtime.ts';
 
-/** A process that processes webhook events and runs jobs, with WORKER=apart or to add capacity. */
+/** A process that processes webhook events, and runs effects and jobs, with WORKER=apart or to add capacity. */
 async function main() {
   const ending = new Ending();
   const configured = loadSettings();
@@ -21,11 +21,11 @@ async function main() {
   const isReady = () => !ending.begun && database.available() && database.hasConnections();
   if (settings.METRICS_PORT !== undefined) await serveMetrics(metrics, settings, isReady);
   await database.ready;
-  if (!ending.begun) log.info('The worker waits for webhook events.');
+  if (!ending.begun) log.info('The worker waits for webhook events and effects.');
 }
 
 await mainOf(import.meta, {
-  usage: `npm run worker: processes the events that servers with WORKER=apart have stored. ${settingsUsage}
+  usage: `npm run worker: processes the events, and runs the effects, that servers with WORKER=apart have stored. ${settingsUsage}
 
 Example: DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm run worker`,
   run: main,

@@ -9,8 +9,8 @@ import { nameOfChange } from '#src/records/audit.ts';
 import type { Followed } from './followed.ts';
 import { type ChangePosition, positionGone } from './position.ts';
 
-/** A change of a record. */
-export interface RecordedChange {
+/** A committed change of a record. */
+export interface Change {
   resource: string;
   id: string;
   action: ChangeAction;
@@ -18,10 +18,6 @@ export interface RecordedChange {
   version: number;
   changed: string[];
   at: string;
-}
-
-/** A committed change of a record, for those who follow. */
-export interface Change extends RecordedChange {
   /** The record as it is now; null when it is gone. */
   record: { version?: number } | null;
   /** The sides of the record before and after the change. */
@@ -72,7 +68,7 @@ export async function readPage(
   const isWhole = entries.every((entry, i) => entry.number === after + 1 + i && entry.id !== null);
   if (!first || positionAt(first) !== from || !isWhole) throw positionGone();
   const changes = entries.map(changeFromEntry);
-  const shown = await addRecords(context, followed, changes);
+  const shown = changes.slice(0, await addRecords(context, followed, changes));
   return { changes: shown, to: shown.at(-1)?.position ?? from, isCut: shown.length < changes.length };
 }
 
@@ -95,15 +91,18 @@ function changeFromEntry(row: Row<typeof columns>): Change {
   };
 }
 
-/** Adds its record to each change; returns the changes before the first that its record does not show yet. */
-export async function addRecords<C extends RecordedChange & Pick<Change, 'record'>>(
+/** What an effect gets of a change, besides its record. */
+export type RecordedChange = Omit<Change, 'record' | 'sides' | 'position'>;
+
+/** Adds its record to each change; returns how many come before the first that its record does not show yet. */
+export async function addRecords(
   context: Context,
   followed: Followed[],
-  changes: C[],
-): Promise<C[]> {
+  changes: (RecordedChange & Pick<Change, 'record'>)[],
+): Promise<number> {
   need(context, 'read');
   const byResource = Map.groupBy(changes, ({ resource }) => resource);
-  const late = new Set<C>();
+  const late = new Set<object>();
   const now = context.now().getTime();
   const read = followed.map(async ({ name, readAll, showsLater }) => {
     const own = byResource.get(name);
@@ -117,5 +116,5 @@ export async function addRecords<C extends RecordedChange & Pick<Change, 'record
   });
   await Promise.all(read);
   const first = changes.findIndex(change => late.has(change));
-  return first < 0 ? changes : changes.slice(0, first);
+  return first < 0 ? changes.length : first;
 }

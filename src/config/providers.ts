@@ -3,8 +3,8 @@ import { ProviderSettings } from '#schemas/service/provider.ts';
 import { compileCheck } from '#src/core/validation.ts';
 import { isPreset, type Preset, type PresetName, presets } from './presets.ts';
 
-/** The provider of the events that are effects: nobody sends them. */
-export const ofEffects = 'effects';
+/** No provider may have this name: it is that of the events that are effects. */
+export const effectProvider = 'effects';
 
 /** A payment provider whose events are accepted. */
 export interface Provider extends Preset {
@@ -34,7 +34,7 @@ export function readProviders(text = '{}') {
     }
     const settings = (Array.isArray(value) ? { secrets: value } : value) as ProviderSettings;
     if (!validName.test(name)) problems.push(`${entry}: a provider's name must be ${nameRule}`);
-    if (name === ofEffects)
+    if (name === effectProvider)
       problems.push(`${entry}: '${name}' is the provider of effects: choose another name`);
     const violations = check(settings);
     if (violations) {

@@ -42,12 +42,12 @@ export type EffectsOf<Resources extends Typed<string, unknown>[]> = {
 /** What contexts know of effects. Refuses effects of changes that there are not: they would never run. */
 export function openEffects(effects: Effects, followed: { name: string }[], call: () => void) {
   const names = new Set(Object.keys(effects));
-  const known = followed.flatMap(({ name }) => changeActions.map(action => `${name}.${action}`));
-  // Subscriptions are never deleted.
-  const found = [...names].find(name => !known.includes(name) || name === 'subscription.delete');
-  if (found)
-    throw new OperatorError(
-      `There is no change '${found}' that could have an effect: use one of ${known.join(', ')}.`,
-    );
-  return { names, call };
+  const known = new Set(followed.flatMap(({ name }) => changeActions.map(action => `${name}.${action}`)));
+  // No subscription is ever deleted.
+  known.delete('subscription.delete');
+  const unknown = [...names].find(name => !known.has(name));
+  if (unknown === undefined) return { names, call };
+  throw new OperatorError(
+    `No change is called '${unknown}', so it can have no effect: use one of ${[...known].join(', ')}.`,
+  );
 }

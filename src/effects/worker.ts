@@ -1,23 +1,27 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Type } from '@sinclair/typebox';
 import type { Context } from '#src/access/context.ts';
 import type { Followed } from '#src/changes/followed.ts';
 import { addRecords, type RecordedChange } from '#src/changes/pages.ts';
+import { effectProvider } from '#src/config/providers.ts';
 import { handlerTimeout } from '#src/config/timeouts.ts';
 import { system, withIncludedScopes } from '#src/core/actor.ts';
 import { repeat } from '#src/database/repeat.ts';
 import { arrayText } from '#src/database/statements/insertRows.ts';
 import { eventAttributes, inSpan } from '#src/telemetry/tracing.ts';
-import type { IncomingEvent } from '#src/webhooks/handler.ts';
-import { payloadReader } from '#src/webhooks/payloads.ts';
-import { findEvents } from '#src/webhooks/processing.ts';
+import type { Handler, IncomingEvent } from '#src/webhooks/handler.ts';
+import { findBodies } from '#src/webhooks/payloads.ts';
+import { findEvents, processBatch } from '#src/webhooks/processing.ts';
 import { type Batch, batchesOfThisProcess } from '#src/webhooks/queue.ts';
 import type { startWorker, WorkerDependencies } from '#src/webhooks/worker.ts';
 import type { Effect, Effects } from './effect.ts';
-import { finishEffect, ignoreUnknown, leaveEffects, renewLeases, takeEffects } from './taking.ts';
+import { leaveEffects, renewLeases, takeEffects } from './taking.ts';
 
-/** Milliseconds between two looks at the queue without a call, and of pause after a look that has found something. */
-const [lookEvery, gatherFor] = [1000, 20];
+/** Milliseconds between two looks at the queue without a call; more for a worker that knows no effects. */
+const lookEvery = 1000;
+const lookRarely = 60_000;
+/** Milliseconds of pause after a look that has found something. */
+const gatherFor = 20;
 /** Milliseconds until leases are renewed. */
 const renewEvery = 5000;
 /** Milliseconds that an effect gets to end after its signal. */
@@ -26,7 +30,8 @@ const afterSignal = 1000;
 const mostAtOnce = 50;
 
 type Change = Parameters<Effect>[0];
-const readChanges = payloadReader(Type.Unsafe<RecordedChange>({}));
+/** Leaves nothing to do: an event is processed once its effect has run. */
+const done: Handler = { effect: 'It has run.', withoutCustomer: true, handle: async () => ({}) };
 
 /** Runs effects as they come, many side by side and each outside of a transaction. */
 export function startEffects(
@@ -36,25 +41,38 @@ export function startEffects(
   { endAttempt }: Pick<ReturnType<typeof startWorker>, 'endAttempt'>,
 ) {
   const names = Object.keys(effects);
+  const handlers = new Map([[effectProvider, new Map(names.map(name => [name, done]))]]);
   // What is done around effects changes no record: followers of changes need not look.
   const upkeep: Context = { ...context, db: database.upkeep };
-  /** What runs, by what ends it. */
-  const running = new Map<AbortController, Promise<void>>();
+  /** What runs, by the id of its batch. */
+  const running = new Map<string, { ending: AbortController; run: Promise<void> }>();
+  const isEmbedded = database.kind === 'embedded';
+  let renewedAt = performance.now();
+  let isClosing = false;
+
+  /** Renews the leases, and ends the effects that other workers have taken over: a record has one at a time. */
+  async function renew(): Promise<void> {
+    renewedAt = performance.now();
+    const renewed = await renewLeases(upkeep.db);
+    for (const [id, { ending }] of running)
+      if (!renewed.has(id)) ending.abort(new Error('The lease was over.'));
+  }
 
   /** Takes what is due; returns the milliseconds until the next look, undefined if nothing was due. */
   async function look(): Promise<number | undefined> {
-    const most = mostAtOnce - running.size;
-    if (most === 0 || names.length === 0) return undefined;
-    const taken = await takeEffects(upkeep, names, most, database.kind === 'embedded');
+    if (!isEmbedded && performance.now() - renewedAt > renewEvery) await renew();
+    const most = isClosing ? 0 : mostAtOnce - running.size;
+    if (most === 0) return undefined;
+    const taken = await takeEffects(upkeep, names, most, isEmbedded);
     for (const batch of taken) {
       const ending = new AbortController();
       const run = work(batch, ending).finally(() => {
-        running.delete(ending);
+        running.delete(batch.id);
         batchesOfThisProcess.delete(batch.id);
         // There is room for another effect, perhaps of the same record.
         looking.workNow();
       });
-      running.set(ending, run);
+      running.set(batch.id, { ending, run });
     }
     return taken.length > 0 ? gatherFor : undefined;
   }
@@ -63,9 +81,10 @@ export function startEffects(
     try {
       const [event] = await findEvents(upkeep.db, { fingerprints: arrayText(batch.fingerprints) });
       if (!event) throw new Error('The database does not show the event.');
-      const attributes = eventAttributes(event.id, event.eventId);
-      await inSpan('run effect', { attributes }, () => call(event, ending));
-      if (await finishEffect(upkeep, batch, event)) metrics.eventsProcessed.inc();
+      const effect = effects[String(event.type)];
+      if (effect) await call(effect, event, ending);
+      // Without an effect, the event is ignored.
+      metrics.eventsProcessed.inc((await processBatch(upkeep, handlers, batch)).length);
     } catch (error) {
       const text = 'The end of an effect could not be stored. It is tried again.';
       await endAttempt(error, batch).catch(err => log.warn({ err }, text));
@@ -73,73 +92,60 @@ export function startEffects(
   }
 
   /** Calls the effect of a change, and returns when it has. Throws what it throws, or that its time is over. */
-  async function call(event: IncomingEvent, ending: AbortController): Promise<void> {
-    const name = String(event.type);
+  async function call(effect: Effect, event: IncomingEvent, ending: AbortController): Promise<void> {
+    const { id, eventId: key, type: name } = event as IncomingEvent & { eventId: string; type: string };
     const change = await readChange(event);
     const { signal } = ending;
     signal.throwIfAborted();
-    const over = new Promise((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason));
-    });
-    const noAnswer = new Error(`No answer within ${effectTimeout / 1000} s.`);
-    const timer = setTimeout(() => ending.abort(noAnswer), effectTimeout);
     const actor = { ...system(name), scopes: withIncludedScopes(['write']) };
     const own = { ...context, actor, deadline: performance.now() + effectTimeout };
-    const tools = { key: String(event.eventId), signal, log, context: own, settings };
-    // An effect that is no async function may throw before it returns a promise.
-    const called = (async () => effects[name]?.(change, tools))();
+    const tools = { key, signal, log, context: own, settings };
+    const noAnswer = new Error(`No answer within ${effectTimeout / 1000} s.`);
+    const timer = setTimeout(() => ending.abort(noAnswer), effectTimeout);
+    const attributes = eventAttributes(id, key);
+    const called = inSpan('run effect', { attributes }, async () => effect(change, tools));
+    const late = once(signal, 'abort').then(() => sleep(afterSignal, true, { ref: false }));
     try {
-      await Promise.race([called, over]);
+      if (await Promise.race([called.then(() => false), late]))
+        log.warn({ effect: name }, 'An effect goes on after its signal. It counts as ended.');
     } catch (error) {
       if (!signal.aborted) throw error;
-      const hasEnded = called.catch(() => {}).then(() => true);
-      if (!(await Promise.race([hasEnded, sleep(afterSignal, false, { ref: false })])))
-        log.warn({ effect: name }, 'An effect goes on after its signal. It counts as ended.');
-      throw signal.reason;
     } finally {
       clearTimeout(timer);
     }
+    signal.throwIfAborted();
   }
 
   /** The change of an event, with the record as it is now, once the database shows it. */
-  async function readChange(event: IncomingEvent): Promise<Change> {
-    for await (const { payload } of readChanges(upkeep, [event]))
-      for (;;) {
-        const change = { ...payload, record: null };
-        const [shown] = await addRecords({ ...context, db: database.reads }, followed, [change]);
-        if (shown) return shown as Change;
-        await sleep(50);
-      }
-    throw new Error('The database does not show the change.');
+  async function readChange({ fingerprint }: IncomingEvent): Promise<Change> {
+    const [stored] = await findBodies(upkeep.db, { fingerprints: arrayText([fingerprint]) });
+    const change = { ...(JSON.parse(String(stored?.body)) as RecordedChange), record: null };
+    const reading = { ...context, db: database.reads };
+    while ((await addRecords(reading, followed, [change])) === 0) await sleep(50);
+    return change;
   }
 
-  const repeated = (work: () => Promise<number | undefined>, every: number) =>
-    repeat({
-      work,
-      every,
-      cannotTell: () => !database.available(),
-      log,
-      away: 'Effects cannot be taken.',
-      back: 'Effects are taken again.',
-    });
-  const looking = repeated(look, lookEvery);
-  const tending = repeated(async () => {
-    if (running.size > 0) await renewLeases(upkeep);
-    await ignoreUnknown(upkeep, names);
-    return undefined;
-  }, renewEvery);
+  const looking = repeat({
+    work: look,
+    every: names.length > 0 ? lookEvery : lookRarely,
+    cannotTell: () => !database.available(),
+    log,
+    away: 'Effects cannot be taken.',
+    back: 'Effects are taken again.',
+  });
   calls.onCall(looking.workNow);
 
   return {
     /** Gives effects that run the time of requests, then leaves them to other workers. */
     async close(): Promise<void> {
-      await looking.close();
-      const ended = Promise.all(running.values());
+      // Looks go on, because leases are renewed.
+      isClosing = true;
+      const ended = Promise.all([...running.values()].map(({ run }) => run));
       await Promise.race([ended, sleep(handlerTimeout(settings), undefined, { ref: false })]);
-      await tending.close();
+      await looking.close();
       if (running.size === 0) return;
-      await leaveEffects(upkeep).catch(() => {});
-      for (const ending of running.keys()) ending.abort(new Error('The worker ends.'));
+      await leaveEffects(upkeep.db).catch(() => {});
+      for (const { ending } of running.values()) ending.abort(new Error('The worker ends.'));
     },
   };
 }

@@ -34,7 +34,7 @@ function makeEntry(context: Context, action: AuditAction, write: Write): Entry {
   // An entry without a version, such as that of a key, is no change of a record.
   const change = write.version === undefined ? '' : nameOfChange(action, write.version);
   const effect = effects?.names.has(change) ? change : null;
-  if (effect) afterwards?.push(() => effects?.call());
+  if (effects && effect) afterwards?.push(effects.call);
   return {
     id,
     createdAt: timeInId(id).toISOString(),

@@ -10,7 +10,7 @@ import {
 } from '#schemas/service/webhookEvent.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
-import { ofEffects } from '#src/config/providers.ts';
+import { effectProvider } from '#src/config/providers.ts';
 import { conflict } from '#src/core/conflicts.ts';
 import { notFound, orNotFound } from '#src/core/errors.ts';
 import { isId, lowestId } from '#src/core/ids.ts';
@@ -132,7 +132,7 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
 }
 
 /** The body of an effect, which has its place in the queue. Citus refuses to read JSON in this place. */
-const change = sql<Buffer | null>`case ${provider} when ${ofEffects} then ${body} end`.mapWith(body);
+const change = sql<Buffer | null>`case ${provider} when ${effectProvider} then ${body} end`.mapWith(body);
 
 function queueRow({ change, type, ...row }: { change: Buffer | null; type: string | null } & Key) {
   if (!change) return row;

@@ -1,6 +1,7 @@
 import { getTableColumns } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import type { Context } from '#src/access/context.ts';
+import { effectProvider } from '#src/config/providers.ts';
 import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
 
 const { status, reason, deliveries, lastError, failures, body, updatedAt, processedAt, ...columns } =
@@ -47,7 +48,8 @@ export function handlerFor(
 ): Handler | string {
   if (type === null) return 'The event has no type.';
   const handler = handlers.get(preset)?.get(type);
-  if (!handler) return 'No handler for events of this type.';
+  if (!handler)
+    return preset === effectProvider ? 'No effect of this name.' : 'No handler for events of this type.';
   if (customer === null && !handler.withoutCustomer) return 'The event names no usable customer.';
   return handler;
 }

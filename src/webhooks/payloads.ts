@@ -12,7 +12,7 @@ import { hasFingerprint } from './queue.ts';
 const readAtOnce = 20;
 
 const { id, body } = webhookEvents;
-const findBodies = statement({ id, body }, (builder, columns) =>
+export const findBodies = statement({ id, body }, (builder, columns) =>
   builder.select(columns).from(webhookEvents).where(hasFingerprint),
 );
 

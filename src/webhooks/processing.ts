@@ -2,7 +2,7 @@ import { eq, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
-import { ofEffects } from '#src/config/providers.ts';
+import { effectProvider } from '#src/config/providers.ts';
 import { truncateForColumn } from '#src/core/text.ts';
 import { orm } from '#src/database/connection.ts';
 import { databaseFailure } from '#src/database/databaseErrors.ts';
@@ -117,17 +117,6 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
   }
   if (changes.length > 0)
     for (const [id, reason] of await changeSubscriptions(context, changes)) reasons.set(id, reason);
-  await endEvents(context, events, ignored, reasons);
-}
-
-/** Marks events as ignored or else processed, and takes them out of the queue. */
-export async function endEvents(
-  context: Context,
-  events: IncomingEvent[],
-  ignored: ReadonlySet<IncomingEvent> = new Set(),
-  reasons: ReadonlyMap<string, string> = new Map(),
-): Promise<void> {
-  need(context, 'admin');
   const done = {
     ids: arrayText(events.map(({ id }) => id)),
     statuses: arrayText(events.map(event => (ignored.has(event) ? 'ignored' : 'processed'))),
@@ -169,13 +158,8 @@ export async function giveUp(context: Context, batch: Batch | undefined, error: 
   });
 }
 
-async function failEvent(
-  { db, now }: Context,
-  key: Key,
-  error: unknown,
-  { most, delay }: Retries,
-  hasDied: boolean,
-) {
+async function failEvent(inside: Context, key: Key, error: unknown, retries: Retries, hasDied: boolean) {
+  const { db, now } = inside;
   const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
   // A crashed node of Citus does not show the event yet.
@@ -184,7 +168,7 @@ async function failEvent(
     return undefined;
   }
   const attempt = event.attempts + 1;
-  const outcome = attempt > most ? ('dead' as const) : ('failed' as const);
+  const outcome = attempt > retries.most ? ('dead' as const) : ('failed' as const);
   const at = now().toISOString();
   const lastError = describe(error);
   const failure = JSON.stringify([{ round: event.replays, attempt, at, error: lastError }]);
@@ -193,12 +177,10 @@ async function failEvent(
     .update(webhookEvents)
     .set({ status: outcome, attempts: attempt, lastError, failures, updatedAt: at })
     .where(sql`${eq(id, event.id)} and ${eq(fingerprint, event.fingerprint)}`);
-  // A process may die for another reason: the first time, the event is due at once, and an effect keeps its turn.
-  const wait = Math.min(delay * (2 ** event.attempts - (hasDied ? 1 : 0)), maxDelay);
-  const isAlone = !(hasDied && key.provider === ofEffects);
-  await (outcome === 'dead'
-    ? dequeue(db, [key])
-    : postpone(db, [key], wait * (0.5 + Math.random() / 2), isAlone));
+  const wait = Math.min(retries.delay * 2 ** event.attempts, maxDelay) * (0.5 + Math.random() / 2);
+  if (outcome === 'dead') await dequeue(db, [key]);
+  // An effect whose process died, perhaps for another reason, stays due and keeps its turn.
+  else if (!hasDied || key.provider !== effectProvider) await postpone(db, [key], wait, true);
   return { event, outcome };
 }
 

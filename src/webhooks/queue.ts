@@ -11,10 +11,10 @@ import { statement } from '#src/database/statements/statement.ts';
 import { inTransaction } from '#src/database/write.ts';
 
 /*
- * An event is in the queue from its delivery, or its replay, until it is done. What a worker has taken is a batch, whose
- * worker is alive for one of two reasons. Events of webhooks only write to the database: a transaction does all of it,
- * and its locks say that it lives. An effect waits for others, while nothing may be locked: it is a batch by itself,
- * with a lease that its worker renews (src/effects/taking.ts). All else is the same for both.
+ * An event is in the queue from its delivery, or its replay, until it is done. What a worker takes is a batch. Others
+ * know in one of two ways that its worker lives. Events of webhooks only write to the database: the transaction that
+ * does so holds a lock. An effect waits for other services, and nothing may be locked meanwhile: it is a batch by
+ * itself, with a lease that its worker renews (src/effects/taking.ts). All else is the same for both.
  *
  * A worker takes up to 200 events of webhooks that are due:
  *
@@ -75,8 +75,8 @@ export async function takeBatch(db: Connection, id: string, isAlone: boolean): P
 }
 
 /**
- * The effects of this process, and its batches in an embedded database: they look unlocked to its session, which holds
- * the locks.
+ * The effects that this process runs, and the batches of an embedded database, which look unlocked to its session: that
+ * holds the locks.
  */
 export const batchesOfThisProcess = new Set<string>();
 

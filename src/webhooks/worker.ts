@@ -1,6 +1,6 @@
 import type { Settings } from '#schemas/settings.ts';
 import type { Context } from '#src/access/context.ts';
-import { ofEffects } from '#src/config/providers.ts';
+import { effectProvider } from '#src/config/providers.ts';
 import type { Database } from '#src/database/database.ts';
 import { repeat } from '#src/database/repeat.ts';
 import type { Log } from '#src/telemetry/log.ts';
@@ -61,7 +61,7 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
     metrics.attemptsFailed.inc({ outcome });
     const { id, provider, eventId, type, customer, attempts } = event;
     const facts = { err, event: id, provider, eventId, type, customer, attempt: attempts + 1 };
-    const what = provider === ofEffects ? 'An effect' : 'A webhook event';
+    const what = provider === effectProvider ? 'An effect' : 'A webhook event';
     if (outcome === 'failed') log.warn(facts, `${what} failed and will be retried.`);
     else {
       const advice = 'Fix the cause and replay it, or dismiss it.';

@@ -4,11 +4,9 @@ import { eq, sql } from '#drizzle/orm.ts';
 import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
 import type { Context } from '#src/access/context.ts';
 import { type Connection, orm } from '#src/database/connection.ts';
-import { arrayText } from '#src/database/statements/insertRows.ts';
 import { users } from '#src/domain/users.ts';
-import { finishEffect, ignoreUnknown, leaveEffects, takeEffects } from '#src/effects/taking.ts';
-import type { IncomingEvent } from '#src/webhooks/handler.ts';
-import { findEvents } from '#src/webhooks/processing.ts';
+import { leaveEffects, takeEffects } from '#src/effects/taking.ts';
+import { processBatch } from '#src/webhooks/processing.ts';
 import type { Batch } from '#src/webhooks/queue.ts';
 import { inside } from '#test/helper/access.ts';
 import { backend, countRows } from '#test/helper/database.ts';
@@ -44,26 +42,27 @@ async function changeTwice(context: Context): Promise<void> {
 }
 
 t.test('a worker leaves effects alone that it does not know, and ignores them after a day', async t => {
-  const { effects, seen } = noting(['user.delete']);
-  const { call, database, eventually } = await buildReceiver(t, { effects });
+  const { call, database, eventually, restart, jobs } = await buildReceiver(t, { effects: {} });
+  await jobs.close();
   const { id } = await users.create(writing(inside(database)), newPerson());
   const db = orm(database.writes);
   const makeDue = (hours: number) =>
     db.update(webhookQueue).set({ dueAt: sql`now() - ${`${hours} hours`}::interval` });
+  const takeUnknown = () => takeEffects(inside(database), ['user.delete'], 10, backend === 'embedded');
   await makeDue(23);
-  await ignoreUnknown(inside(database), ['user.delete']);
+  t.same(await takeUnknown(), []);
   await makeDue(25);
-  await ignoreUnknown(inside(database), ['user.create']);
-  t.equal(await countRows(database.writes, webhookQueue), 1, 'not yet, and not by a worker that knows it');
-  await ignoreUnknown(inside(database), ['user.delete']);
+  await db.update(webhookQueue).set({ alone: true });
+  t.same(await takeUnknown(), [], 'one that was tried before waits for those who know it');
+  await db.update(webhookQueue).set({ alone: false });
+  restart();
   const ignored = await eventually(query, 'ignored');
-  t.match(ignored, { reason: 'No release has had this effect for a day.', type: 'user.create' });
+  t.match(ignored, { reason: 'No effect of this name.', type: 'user.create' });
   t.equal(await countRows(database.writes, webhookQueue), 0);
   await call('POST', `/api/webhook-events/${ignored.id}/replay`, 200);
-  await ignoreUnknown(inside(database), []);
+  t.same(await takeUnknown(), [], 'a replay begins a new day');
   const rows = await db.select().from(webhookQueue);
-  t.match(rows, [{ effect: 'user.create', record: id, version: 1 }], 'a replay begins a new day');
-  t.equal(seen.length, 0);
+  t.match(rows, [{ effect: 'user.create', record: id, version: 1 }]);
 });
 
 t.test('an effect whose worker has died is tried again at once, and the attempt counts', async t => {
@@ -97,15 +96,40 @@ t.test('a worker whose lease is over changes nothing', async t => {
   const context = inside(database);
   await users.create(writing(context), newPerson());
   const [first] = (await take(context)) as [Batch];
-  await leaveEffects(context);
+  await leaveEffects(context.db);
   const [second] = (await take(context)) as [Batch];
   t.not(first.id, second.id);
-  const found = await findEvents(context.db, { fingerprints: arrayText(first.fingerprints) });
-  const [event] = found as [IncomingEvent];
-  t.equal(await finishEffect(context, first, event), false);
-  t.match((await call('GET', `/api/webhook-events/${event.id}`, 200)).body, { status: 'received' });
-  t.equal(await finishEffect(context, second, event), true);
-  t.match((await call('GET', `/api/webhook-events/${event.id}`, 200)).body, { status: 'processed' });
+  const [{ id }] = (await call('GET', `/api/webhook-events?${query}`, 200)).body.data;
+  const done = { effect: '', withoutCustomer: true, handle: async () => ({}) } as const;
+  const handlers = new Map([['effects', new Map([['user.create', done]])]]);
+  t.same(await processBatch(context, handlers, first), []);
+  t.match((await call('GET', `/api/webhook-events/${id}`, 200)).body, { status: 'received' });
+  t.match(await processBatch(context, handlers, second), [{ id }]);
+  t.match((await call('GET', `/api/webhook-events/${id}`, 200)).body, { status: 'processed' });
+});
+
+t.test('an effect that another worker has taken over is told to end', async t => {
+  const reasons: unknown[] = [];
+  const { seen, effects } = noting(['user.create'], (_, { signal }) =>
+    seen.length > 1
+      ? undefined
+      : new Promise((_, reject) =>
+          signal.addEventListener('abort', () => {
+            reasons.push(signal.reason);
+            reject(signal.reason);
+          }),
+        ),
+  );
+  const { newUser, eventually, database } = await buildReceiver(t, { effects });
+  await newUser();
+  await until('it runs', () => seen.length === 1);
+  // On an embedded database there is no other worker.
+  if (backend === 'postgres') {
+    await database.writes.rows('delete from webhook_batches', []);
+    t.match(await eventually(query, 'processed'), { attempts: 1 });
+    await until('it is told', () => reasons.length === 1);
+    t.match(reasons, [{ message: 'The lease was over.' }]);
+  }
 });
 
 t.test(
@@ -120,7 +144,7 @@ t.test(
       const taken = (await Promise.all([take(context), take(context)])).flat();
       const prints = taken.flatMap(({ fingerprints }) => fingerprints);
       const rows = await db.select().from(webhookQueue);
-      await leaveEffects(context);
+      await leaveEffects(context.db);
       return rows.filter(row => prints.some(print => print.equals(row.fingerprint))).map(row => row.version);
     }
     t.same(await takenVersions(), [1]);
