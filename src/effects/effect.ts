@@ -7,6 +7,7 @@ import { OperatorError } from '#src/core/errors.ts';
 
 /** A committed change, with the record as it is when the effect runs; null when it is gone. */
 export interface ChangeWithRecord<R> extends RecordedChange {
+  changed: (keyof R & string)[];
   record: R | null;
 }
 
@@ -22,7 +23,10 @@ export interface EffectTools extends Pick<Context, 'log'> {
 }
 
 /** What happens after a change: it succeeds when it returns, and is tried again when it throws. */
-export type Effect<R = never> = (change: ChangeWithRecord<R>, tools: EffectTools) => Promise<unknown>;
+// biome-ignore lint/suspicious/noExplicitAny: an effect of any record, as a method may be one of a certain record
+export type Effect<R = any> = {
+  call(change: ChangeWithRecord<R>, tools: EffectTools): Promise<unknown>;
+}['call'];
 
 /** Effects by the names of their changes. */
 export type Effects = Readonly<Record<string, Effect | undefined>>;

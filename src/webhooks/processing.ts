@@ -1,4 +1,4 @@
-import { eq, sql } from '#drizzle/orm.ts';
+import { DrizzleQueryError, eq, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
@@ -170,7 +170,7 @@ async function failEvent(inside: Context, key: Key, error: unknown, retries: Ret
   const attempt = event.attempts + 1;
   const outcome = attempt > retries.most ? ('dead' as const) : ('failed' as const);
   const at = now().toISOString();
-  const lastError = describe(error);
+  const lastError = describe(error, key.provider === effectProvider);
   const failure = JSON.stringify([{ round: event.replays, attempt, at, error: lastError }]);
   const failures = sql`${webhookEvents.failures} || ${failure}::text::jsonb`;
   await orm(db)
@@ -185,8 +185,14 @@ async function failEvent(inside: Context, key: Key, error: unknown, retries: Ret
 }
 
 /** The error as the API shows it. A failed statement and its values stay in the log. */
-function describe(error: unknown): string {
+function describe(error: unknown, isEffect: boolean): string {
   const failure = databaseFailure(error);
-  if (failure) return `database error ${failure.code}`;
-  return truncateForColumn(error instanceof Error ? error.message : String(error), 500);
+  // Other services that an effect calls have errors with such codes, too.
+  if (failure && !(isEffect && !isOfDatabase(error))) return `database error ${failure.code}`;
+  const { message = String(error), cause } = error instanceof Error ? error : {};
+  return truncateForColumn(cause instanceof Error ? `${message}: ${cause.message}` : message, 500);
 }
+
+const isOfDatabase = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error instanceof DrizzleQueryError || 'severity' in error || isOfDatabase(error.cause));

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
+import { users } from '#src/domain/users.ts';
 import { noting } from '#test/helper/effects.ts';
 import { buildReceiver, valuesOf } from '#test/helper/events/webhooks.ts';
 import { until } from '#test/rig/process.ts';
@@ -39,6 +40,20 @@ t.test(
     t.match(await eventually(query, 'dismissed'), { id: second.id });
   },
 );
+
+t.test('the error of another service is shown as it is, and that of the database by its code', async t => {
+  const { effects } = noting(['user.create', 'user.delete'], async ({ name }, { context }) => {
+    if (name === 'user.delete') await users.create(context, { name: 'Ada', email: 'x'.repeat(999) });
+    // Nobody listens on this port.
+    await fetch('http://127.0.0.1:1');
+  });
+  const settings = { WEBHOOK_RETRIES: 0 };
+  const { call, newUser, eventually } = await buildReceiver(t, { effects, settings });
+  const { id } = await newUser();
+  t.match(await eventually(query, 'dead'), { lastError: /^fetch failed: / });
+  await call('DELETE', `/api/users/${id}`, 204);
+  t.match(await eventually(`${query}&type=user.delete`, 'dead'), { lastError: 'database error 23514' });
+});
 
 t.test('an effect without an answer is told to end, and counts as ended if it does not', async t => {
   const ends: unknown[] = [];

@@ -152,6 +152,11 @@ t.test('a name that no change has is a type error, and refused at the start', as
   // @ts-expect-error A record of another resource has other members.
   const wrong: EffectsOf<typeof resources> = { 'user.create': async ({ record }) => record?.subject };
   t.ok(wrong);
+  const misspelt: EffectsOf<typeof resources> = {
+    // @ts-expect-error A user has no such member.
+    'user.change': async ({ changed }) => changed.includes('nam'),
+  };
+  t.ok(misspelt);
   // @ts-expect-error There is no such change.
   const unknown: EffectsOf<typeof resources> = { 'user.created': async () => {} };
   for (const effects of [unknown as Effects, { 'subscription.delete': async () => {} }])

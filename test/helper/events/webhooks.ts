@@ -183,7 +183,8 @@ export async function buildReceiver(
   /** Waits until the first event that the query selects has one of these statuses, and returns it. */
   async function eventually(query: string, ...wanted: string[]) {
     let found: { status: string } | undefined;
-    await until(`an event with ${query} is ${wanted.join(' or ')}`, async () => {
+    const what = () => `an event with ${query} is ${wanted.join(' or ')}, but ${JSON.stringify(found)}`;
+    await until(what, async () => {
       found = (await app.call('GET', `/api/webhook-events?${query}`, 200)).body.data[0];
       return wanted.includes(found?.status ?? '');
     });
