@@ -15,7 +15,8 @@ const connectionFailure = '08006';
 
 /** Why a statement failed: the SQLSTATE or the code of the driver. Undefined if no database caused the error. */
 export function databaseFailure(error: unknown) {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  // Errors of others may be the cause of each other.
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 10; cause = cause.cause, depth++) {
     const { code, constraint_name, constraint } = cause as Error & Record<string, unknown>;
     if (typeof code === 'string' && (sqlState.test(code) || noAnswer.test(code)))
       return {

@@ -43,9 +43,12 @@ export type EffectsOf<Resources extends Typed<string, unknown>[]> = {
   >;
 } & { readonly [Name in `subscription.${'create' | 'change'}`]?: Effect<Subscription> };
 
+/** The names of the effects; one that is undefined is none. */
+export const namesOfEffects = (effects: Effects) => Object.keys(effects).filter(name => effects[name]);
+
 /** What contexts know of effects. Refuses effects of changes that there are not: they would never run. */
 export function openEffects(effects: Effects, followed: { name: string }[], call: () => void) {
-  const names = new Set(Object.keys(effects));
+  const names = new Set(namesOfEffects(effects));
   const known = new Set(followed.flatMap(({ name }) => changeActions.map(action => `${name}.${action}`)));
   // No subscription is ever deleted.
   known.delete('subscription.delete');

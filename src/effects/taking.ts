@@ -17,36 +17,42 @@ import { batchesOfThisProcess } from '#src/webhooks/queue.ts';
 /** For how long an effect is leased: if its worker dies, another one runs it after that time at most. */
 const lease = '20 seconds';
 
+const names = sql`${sql.placeholder('names')}::text[]`;
 const { id, fingerprints } = webhookBatches;
 /** Takes effects with these names, and those that nobody has begun for a day, because no worker knows them any more. */
 const takeDue = statement(
   { id, fingerprints },
   () => sql`
   with due as (
-    select fingerprint, record, version from webhook_queue waiting
+    select fingerprint, record from webhook_queue waiting
     where effect is not null and due_at <= now()
-      and (effect = any(${sql.placeholder('names')}::text[]) or not alone and due_at < now() - interval '1 day')
+      and (effect = any(${names}) or not alone and due_at < now() - interval '1 day')
       and record not in (select record from webhook_batches where record is not null)
       and (
         select true from webhook_queue earlier
-        where effect is not null and record = waiting.record and version < waiting.version and not alone
+        where effect is not null and record = waiting.record and version < waiting.version
+          and (not alone or due_at <= now() and effect = any(${names}))
         order by record, version limit 1) is null
     order by due_at limit ${sql.placeholder('most')}::int for update skip locked
-  ), firsts as (select distinct on (record) fingerprint, record from due order by record, version)
+  )
   insert into webhook_batches (id, fingerprints, providers, record, leased_until)
   select gen_random_uuid(), array[fingerprint], array['effects'], record, now() + ${sql.placeholder('lease')}::interval
-  from firsts on conflict (record) do nothing returning id, fingerprints`,
+  from due on conflict (record) do nothing returning id, fingerprints`,
 );
 
-/** Makes PostgreSQL use the indexes: it keeps a plan made for an empty queue, which would compare each with each. */
-const useIndexes = `select set_config(name, 'off', true) from unnest('{enable_seqscan,enable_bitmapscan,enable_sort}'::text[]) name`;
+/**
+ * Makes a transaction see what others have taken, and PostgreSQL use the indexes: it keeps a plan made for an empty
+ * queue, which would compare each with each.
+ */
+const begin = `set transaction isolation level read committed; set local enable_seqscan = off;
+  set local enable_bitmapscan = off; set local enable_sort = off`;
 
 /** Takes due effects. In an embedded database they need no lease: all others are of a dead process. */
 export async function takeEffects(context: Context, names: string[], most: number, isEmbedded: boolean) {
   need(context, 'admin');
   const values = { names: arrayText(names), most, lease: isEmbedded ? null : lease };
   const [, batches] = await inTransaction(context, ({ db }) =>
-    Promise.all([db.rows(useIndexes, []), takeDue(db, values)]),
+    Promise.all([db.rows(begin, []), takeDue(db, values)]),
   );
   for (const { id } of batches) batchesOfThisProcess.add(id);
   return batches;

@@ -14,7 +14,7 @@ import { findBodies } from '#src/webhooks/payloads.ts';
 import { findEvents, processBatch } from '#src/webhooks/processing.ts';
 import { type Batch, batchesOfThisProcess } from '#src/webhooks/queue.ts';
 import type { startWorker, WorkerDependencies } from '#src/webhooks/worker.ts';
-import type { Effect, Effects } from './effect.ts';
+import { type Effect, type Effects, namesOfEffects } from './effect.ts';
 import { leaveEffects, renewLeases, takeEffects } from './taking.ts';
 
 /** Milliseconds between two looks at the queue without a call; more for a worker that knows no effects. */
@@ -40,7 +40,7 @@ export function startEffects(
   context: Context,
   { endAttempt }: Pick<ReturnType<typeof startWorker>, 'endAttempt'>,
 ) {
-  const names = Object.keys(effects);
+  const names = namesOfEffects(effects);
   const handlers = new Map([[effectProvider, new Map(names.map(name => [name, done]))]]);
   // What is done around effects changes no record: followers of changes need not look.
   const upkeep: Context = { ...context, db: database.upkeep };
@@ -79,7 +79,9 @@ export function startEffects(
 
   async function work(batch: Batch, ending: AbortController): Promise<void> {
     try {
-      const [event] = await findEvents(upkeep.db, { fingerprints: arrayText(batch.fingerprints) });
+      const found = await findEvents(upkeep.db, { fingerprints: arrayText(batch.fingerprints) });
+      // A provider may send the key of an effect as the id of an event.
+      const event = found.find(({ provider }) => provider === effectProvider);
       if (!event) throw new Error('The database does not show the event.');
       const effect = effects[String(event.type)];
       if (effect) await call(effect, event, ending);
@@ -117,9 +119,10 @@ export function startEffects(
   }
 
   /** The change of an event, with the record as it is now, once the database shows it. */
-  async function readChange({ fingerprint }: IncomingEvent): Promise<Change> {
-    const [stored] = await findBodies(upkeep.db, { fingerprints: arrayText([fingerprint]) });
-    const change = { ...(JSON.parse(String(stored?.body)) as RecordedChange), record: null };
+  async function readChange({ id, fingerprint }: IncomingEvent): Promise<Change> {
+    const found = await findBodies(upkeep.db, { fingerprints: arrayText([fingerprint]) });
+    const { body } = found.find(stored => stored.id === id) ?? {};
+    const change = { ...(JSON.parse(String(body)) as RecordedChange), record: null };
     const reading = { ...context, db: database.reads };
     while ((await addRecords(reading, followed, [change])) === 0) await sleep(50);
     return change;
@@ -146,6 +149,7 @@ export function startEffects(
       if (running.size === 0) return;
       await leaveEffects(upkeep.db).catch(() => {});
       for (const { ending } of running.values()) ending.abort(new Error('The worker ends.'));
+      await Promise.race([ended, sleep(afterSignal / 2, undefined, { ref: false })]);
     },
   };
 }

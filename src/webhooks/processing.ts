@@ -193,6 +193,8 @@ function describe(error: unknown, isEffect: boolean): string {
   return truncateForColumn(cause instanceof Error ? `${message}: ${cause.message}` : message, 500);
 }
 
-const isOfDatabase = (error: unknown): boolean =>
+const isOfDatabase = (error: unknown, depth = 0): boolean =>
   error instanceof Error &&
-  (error instanceof DrizzleQueryError || 'severity' in error || isOfDatabase(error.cause));
+  (error instanceof DrizzleQueryError ||
+    'severity' in error ||
+    (depth < 10 && isOfDatabase(error.cause, depth + 1)));

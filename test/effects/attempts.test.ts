@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import t from 'tap';
 import { users } from '#src/domain/users.ts';
 import { noting } from '#test/helper/effects.ts';
-import { buildReceiver, valuesOf } from '#test/helper/events/webhooks.ts';
+import { buildReceiver, paymentEvent, secret, signatureOf, valuesOf } from '#test/helper/events/webhooks.ts';
 import { until } from '#test/rig/process.ts';
 
 const query = 'provider=effects';
@@ -40,6 +40,31 @@ t.test(
     t.match(await eventually(query, 'dismissed'), { id: second.id });
   },
 );
+
+t.test('an event whose id is the key of an effect is another event', async t => {
+  const { seen, effects } = noting(['user.create'], async ({ key }) => {
+    if (seen.length > 1) return;
+    const raw = JSON.stringify(paymentEvent({ id: key }));
+    await call('POST', '/api/webhooks/acme', 200, { raw, headers: { 'acme-signature': signatureOf(raw) } });
+    throw new Error('once');
+  });
+  const settings = { WEBHOOK_SECRETS: JSON.stringify({ acme: [secret] }) };
+  const { call, newUser, eventually } = await buildReceiver(t, { effects, settings, retryDelay: 0 });
+  await newUser();
+  t.match(await eventually(query, 'processed'), { attempts: 2, type: 'user.create' });
+  t.match(await eventually('provider=acme', 'processed'), { attempts: 1 });
+  t.equal(seen.length, 2);
+});
+
+t.test('an error that is its own cause fails an attempt', async t => {
+  const { effects } = noting(['user.create'], () => {
+    const error = new Error('a circle');
+    throw Object.assign(error, { cause: error });
+  });
+  const { newUser, eventually } = await buildReceiver(t, { effects, settings: { WEBHOOK_RETRIES: 0 } });
+  await newUser();
+  t.match(await eventually(query, 'dead'), { lastError: 'a circle: a circle' });
+});
 
 t.test('the error of another service is shown as it is, and that of the database by its code', async t => {
   const { effects } = noting(['user.create', 'user.delete'], async ({ name }, { context }) => {

@@ -155,6 +155,11 @@ t.test(
       .set({ dueAt: sql`now() + interval '1 hour'` })
       .where(eq(webhookQueue.version, 1));
     t.same(await takenVersions(), [2], 'it waits for its next attempt');
+    await db
+      .update(webhookQueue)
+      .set({ dueAt: sql`now()`, effect: 'user.delete' })
+      .where(eq(webhookQueue.version, 1));
+    t.same(await takenVersions(), [2], 'this worker does not know it');
   },
 );
 
