@@ -43,7 +43,7 @@ create table "webhook_queue" (
 	"fingerprint" "bytea" not null,
 	"provider" text collate "C" not null,
 	"customer" text collate "C", -- a worker leaves the events of a customer whom another worker serves
-	"due_at" timestamp (3) with time zone default now() not null, -- by the clock of the database
+	"due_at" timestamp (3) with time zone default date_trunc('milliseconds', now()) not null, -- by the clock of the database; the column would round up
 	"alone" boolean default false not null, -- set after a batch with the event failed, or ended with its process
 	"effect" text collate "C", -- the name of the change, such as user.create; of an effect only, as are the next two
 	"record" text collate "C", -- effects of a record run one after the other ...

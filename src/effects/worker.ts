@@ -29,7 +29,6 @@ const afterSignal = 1000;
 /** How many effects run at once in a worker. */
 const mostAtOnce = 50;
 
-type Change = Parameters<Effect>[0];
 /** Leaves nothing to do: an event is processed once its effect has run. */
 const done: Handler = { effect: 'It has run.', withoutCustomer: true, handle: async () => ({}) };
 
@@ -119,7 +118,7 @@ export function startEffects(
   }
 
   /** The change of an event, with the record as it is now, once the database shows it. */
-  async function readChange({ id, fingerprint }: IncomingEvent): Promise<Change> {
+  async function readChange({ id, fingerprint }: IncomingEvent) {
     const found = await findBodies(upkeep.db, { fingerprints: arrayText([fingerprint]) });
     const { body } = found.find(stored => stored.id === id) ?? {};
     const change = { ...(JSON.parse(String(body)) as RecordedChange), record: null };

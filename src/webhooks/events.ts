@@ -131,12 +131,19 @@ export async function actOnEvents(context: Context, action: Action, choice: Repl
   return { [action.done]: done, remaining: left?.total ?? 0 };
 }
 
-/** The body of an effect, which has its place in the queue. Citus refuses to read JSON in this place. */
-const change = sql<Buffer | null>`case ${provider} when ${effectProvider} then ${body} end`.mapWith(body);
+/** The body of an effect; null for another event. */
+const bodyOfEffect = sql<Buffer | null>`case ${provider} when ${effectProvider} then ${body} end`.mapWith(
+  body,
+);
 
-function queueRow({ change, type, ...row }: { change: Buffer | null; type: string | null } & Key) {
-  if (!change) return row;
-  const { id: record, version } = JSON.parse(change.toString());
+/** The row in the queue. The body of an effect has its place there, which Citus would not read from it. */
+function queueRow({
+  bodyOfEffect,
+  type,
+  ...row
+}: Key & { bodyOfEffect: Buffer | null; type: string | null }) {
+  if (!bodyOfEffect) return row;
+  const { id: record, version } = JSON.parse(bodyOfEffect.toString());
   return { ...row, effect: type, record, version };
 }
 
@@ -155,7 +162,7 @@ async function act(inside: Context, { name, from, set, queue }: Action, matching
     .set({ ...set, updatedAt: now().toISOString() })
     // The events may match no longer: one that was dismissed meanwhile is not dead any more.
     .where(and(isFound, matching, inArray(status, [...from])))
-    .returning({ ...key, customer, type, change });
+    .returning({ ...key, customer, type, bodyOfEffect });
   if (changed.length > 0) await queue(db, changed.map(queueRow));
   const writes = changed.map(({ id }) => ({ recordId: id }));
   await recordWrites(inside, `event.${name}`, writes);

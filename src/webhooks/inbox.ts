@@ -84,7 +84,7 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
       builder
         .insert(webhookQueue)
         .select(
-          sql`select fingerprint, provider, customer, now(), false, null, null, null::int from ${stored} where ${isNew}`,
+          sql`select fingerprint, provider, customer, date_trunc('milliseconds', now()), false, null, null, null::int from ${stored} where ${isNew}`,
         )
         .onConflictDoNothing()
         .returning({ provider: webhookQueue.provider }),

@@ -188,7 +188,7 @@ async function failEvent(inside: Context, key: Key, error: unknown, retries: Ret
 function describe(error: unknown, isEffect: boolean): string {
   const failure = databaseFailure(error);
   // Other services that an effect calls have errors with such codes, too.
-  if (failure && !(isEffect && !isOfDatabase(error))) return `database error ${failure.code}`;
+  if (failure && (!isEffect || isOfDatabase(error))) return `database error ${failure.code}`;
   const { message = String(error), cause } = error instanceof Error ? error : {};
   return truncateForColumn(cause instanceof Error ? `${message}: ${cause.message}` : message, 500);
 }

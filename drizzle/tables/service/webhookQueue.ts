@@ -8,7 +8,7 @@ export const webhookQueue = pgTable(
     fingerprint: bytes().notNull(),
     provider: textByCode().notNull(),
     customer: textByCode(),
-    dueAt: instant('due_at').notNull().default(sql`now()`),
+    dueAt: instant('due_at').notNull().default(sql`date_trunc('milliseconds', now())`),
     alone: boolean().notNull().default(false),
     effect: textByCode(),
     record: textByCode(),
