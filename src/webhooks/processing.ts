@@ -60,7 +60,7 @@ export async function processBatch(
     // Sends all four at once. `ours` says whether the batch is still ours; then it ends with this transaction.
     const [, claimed, ours, found] = await Promise.all([
       waitLongerForLocks(inside.db),
-      claimEvents(inside.db, { id: batch.id }),
+      claimEvents(inside.db, { id: batch.id, fingerprints: arrayText(batch.fingerprints) }),
       endBatch(inside.db, batch.id),
       findEvents(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
     ]);

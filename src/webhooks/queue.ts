@@ -139,6 +139,8 @@ export const claimEvents = statement({ fingerprint, provider, isFree }, (builder
       sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`,
       sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${begunAt}`,
     )
+    // Makes PostgreSQL use the index, also by the plan that it has kept since the queue was empty.
+    .where(sql`${fingerprint} in (select unnest(${sql.placeholder('fingerprints')}::bytea[]))`)
     .for('update', { of: webhookQueue, skipLocked: true }),
 );
 
