@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
 import { users } from '#src/domain/users.ts';
-import { noting } from '#test/helper/effects.ts';
+import { noting } from '#test/helper/events/effects.ts';
 import { buildReceiver, paymentEvent, secret, signatureOf, valuesOf } from '#test/helper/events/webhooks.ts';
 import { until } from '#test/rig/process.ts';
 

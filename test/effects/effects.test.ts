@@ -8,7 +8,7 @@ import { type Effects, type EffectsOf, openEffects } from '#src/effects/effect.t
 import { inside } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
 import { countRows, watchStatements } from '#test/helper/database.ts';
-import { noting } from '#test/helper/effects.ts';
+import { noting } from '#test/helper/events/effects.ts';
 import { buildReceiver, paymentEvent } from '#test/helper/events/webhooks.ts';
 import { until } from '#test/rig/process.ts';
 import { burrow } from '#test/world/burrows.ts';
