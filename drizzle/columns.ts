@@ -1,4 +1,4 @@
-import { customType, integer, uuid } from './orm.ts';
+import { customType, integer, type PgColumn, sql, uuid } from './orm.ts';
 
 /**
  * Text in code point order. The default collation differs between servers and between releases of their C library:
@@ -38,6 +38,12 @@ type ColumnOf<T> = { _: { notNull: null extends T ? boolean : true } } & (
   | { _: { data: unknown extends T ? unknown : NonNullable<T> } }
   | { _: { $type: NonNullable<T> } }
 );
+
+/** The words of these columns: the expression of the index that a search uses. */
+export const searchable = (columns: PgColumn[]) => {
+  const texts = columns.map(column => (column.notNull ? column : sql`coalesce(${column}, '')`));
+  return sql`array_to_tsvector(search_words(${sql.join(texts, sql` || ' ' || `)}))`;
+};
 
 /** Bytes as they came: text columns refuse NUL, and JSON columns rewrite their values. */
 export const bytes = customType<{ data: Buffer; driverData: Uint8Array }>({

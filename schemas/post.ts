@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { Id, oneOf, text } from './parts/common.ts';
 import { contractOf, orDefault } from './parts/contract.ts';
+import { anyOf, prefix } from './parts/filters.ts';
 
 export const post = contractOf('Post', 'A text by one user.', {
   members: {
@@ -10,9 +11,10 @@ export const post = contractOf('Post', 'A text by one user.', {
   },
   sorts: ['title'],
   filters: {
-    status: 'Only posts with this status.',
-    author: 'Only posts by the user with this id.',
-    title: 'Only posts with exactly this title.',
+    status: anyOf('Only posts with this status.'),
+    author: anyOf('Only posts by the user with this id.'),
+    title: prefix('Only posts with exactly this title.'),
   },
+  search: ['title'],
 });
 export type Post = Static<typeof post.record>;

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { email, text } from './parts/common.ts';
 import { contractOf } from './parts/contract.ts';
+import { prefix } from './parts/filters.ts';
 
 export const user = contractOf('User', 'A person.', {
   members: {
@@ -9,7 +10,7 @@ export const user = contractOf('User', 'A person.', {
   },
   sorts: ['name', 'email'],
   filters: {
-    name: 'Only users with exactly this name.',
+    name: prefix('Only users with exactly this name.'),
     email: 'Only the user with this e-mail address, regardless of case.',
   },
 });

@@ -29,6 +29,8 @@ create table "posts" (
 create index "posts_author_index" on "posts" using btree ("author_id","id");
 create index "posts_status_index" on "posts" using btree ("status","id");
 create index "posts_title_index" on "posts" using btree ("title","id");
+-- Without a list of pending words, which every search would read.
+create index "posts_search_index" on "posts" using gin (array_to_tsvector(search_words("title"))) with (fastupdate=false);
 -- An address belongs to one user, regardless of case, even under 100 parallel requests.
 create unique index "users_email_key" on "users" using btree (lower("email"));
 create index "users_name_index" on "users" using btree ("name","id");

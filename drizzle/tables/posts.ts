@@ -1,4 +1,4 @@
-import { type ColumnsOf, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { type ColumnsOf, recordColumns, searchable, textByCode } from '#drizzle/columns.ts';
 import { check, foreignKey, index, pgTable, sql, uuid } from '#drizzle/orm.ts';
 import type { Post } from '#schemas/post.ts';
 import { users } from './users.ts';
@@ -16,6 +16,9 @@ export const posts = pgTable(
     index('posts_author_index').on(table.authorId, table.id),
     index('posts_status_index').on(table.status, table.id),
     index('posts_title_index').on(table.title, table.id),
+    index('posts_search_index')
+      .using('gin', searchable([table.title]))
+      .with({ fastupdate: false }),
     check('posts_title_length', sql`char_length(${table.title}) between 1 and 500`),
     check('posts_status_known', sql`${table.status} in ('draft', 'published')`),
   ],

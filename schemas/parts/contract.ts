@@ -8,7 +8,8 @@ import {
   Type,
 } from '@sinclair/typebox';
 import { readOnly, strict } from './common.ts';
-import { listParameters, listSchema, only } from './lists.ts';
+import { argumentName, type Filter, filterParameters, searchParameter } from './filters.ts';
+import { listParameters, listSchema } from './lists.ts';
 
 /** A member that bodies may leave out. */
 export const orDefault = <T extends TSchema>(member: T, value: Static<T>) =>
@@ -34,31 +35,42 @@ type FilterName<Member extends string> = Member | (Member extends `${infer Name}
 /**
  * What clients send and get of a resource, made from one list of its members. Its list can be sorted by `createdAt` and
  * by the `sorts`. Each of the `filters` has a description, such as "Only those with this name.", and compares the
- * member of that name, or of that name followed by `Id`.
+ * member of that name, or of that name followed by `Id`; `anyOf`, `range` and `prefix` add operators. The list can be
+ * searched by the words of the members in `search`. The service has the SQL of each of its `ownFilters`.
  */
 export function contractOf<
   const N extends string,
   M extends TProperties,
   const S extends (keyof M & string) | 'updatedAt' = never,
   F extends FilterName<keyof M & string> = never,
->(
-  name: N,
-  description: string,
-  { members, sorts, filters }: { members: M; sorts: S[]; filters: Record<F, string> },
-) {
+  O extends string = never,
+>(name: N, description: string, { members, sorts, filters, search = [], ownFilters }: Described<M, S, F, O>) {
   refuseTaken(`a member of ${name}`, members, readOnly, 'every record has one');
-  refuseTaken(`a filter of ${name}`, filters, inLists, 'every list has a parameter of this name');
+  refuseTaken(
+    `a filter of ${name}`,
+    { ...filters, ...ownFilters },
+    inLists,
+    'every list has a parameter of this name',
+  );
   const noun = name.replace(/(?!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
   const stored = withEach(members, ({ default: _, ...member }) => member as TSchema) as M;
   const body = withEach(members, inBody) as Body<M>;
   const { id, ...rest } = readOnly;
   const record = strict({ id, ...stored, ...rest }, { $id: name, description });
   const sortedBy: ('createdAt' | S)[] = ['createdAt', ...sorts];
-  const parentFilter = (description: string, by: string) => {
+  const parametersOf = ([by, filter]: [string, string | Filter]) => {
     const member = stored[by] ?? stored[`${by}Id`];
     if (!member) throw new Error(`${name} has no member for the filter "${by}".`);
-    return only(member, description);
+    return Object.entries(filterParameters(by, member, filter));
   };
+  const selection = {
+    ...Object.fromEntries(Object.entries<string | Filter>(filters).flatMap(parametersOf)),
+    ...withEach({ ...ownFilters } as Record<O, TSchema>, schema => Type.Optional(schema)),
+    ...(search.length > 0 && { q: searchParameter(search) }),
+  };
+  const names = Object.keys(selection).map(argumentName);
+  const twice = names.find((each, i) => names.indexOf(each) < i);
+  if (twice) throw new Error(`Two filters of ${name} are called '${twice}' in GraphQL.`);
   return {
     name,
     record,
@@ -72,15 +84,25 @@ export function contractOf<
       $id: `${name}Update`,
       description: 'A merge patch (RFC 7396): members that are absent stay as they are.',
     }),
-    query: strict({ ...listParameters(sortedBy), ...withEach(filters, parentFilter) }),
+    query: strict({ ...listParameters(sortedBy), ...selection }),
     list: listSchema(record as TObject, `${name}List`),
     sorts: sortedBy,
     filters: Object.keys(filters) as F[],
+    ownFilters: Object.keys({ ...ownFilters }) as O[],
+    search: search as string[],
   };
 }
 
+interface Described<M, S, F extends string, O extends string> {
+  members: M;
+  sorts: S[];
+  filters: Record<F, string | Filter>;
+  search?: (keyof M & string)[];
+  ownFilters?: Record<O, TSchema>;
+}
+
 /** The names of the parameters of lists; only GraphQL has `first` and `last`. */
-const inLists = { ...listParameters([]), first: true, last: true };
+const inLists = { ...listParameters([]), q: true, first: true, last: true };
 
 /** Refuses names that mean something else in the same place: one would silently take the place of the other. */
 function refuseTaken(what: string, names: object, taken: object, reason: string): void {

@@ -51,18 +51,6 @@ export const listParameters = <T extends string>(sorts: readonly T[]) => ({
 /** What every log takes besides its filters. Its pages come by cursor only, the newest records first. */
 export const logParameters = { limit, ...cursors, ...period };
 
-/** A filter by a member of the records. Null is no value of a filter. */
-export const only = <T extends TSchema>(member: T, description: string) => {
-  const notNull = (value: unknown) => value !== 'null' && value !== null;
-  const { type, enum: words } = member;
-  return Type.Optional({
-    ...member,
-    ...(Array.isArray(type) && { type: type.find(notNull) }),
-    ...(words && { enum: words.filter(notNull) }),
-    description,
-  } as T);
-};
-
 /** `field` is ascending, `-field` is descending. Equal values are in the order of creation. */
 const sortBy = <T extends string>(fields: readonly T[]) =>
   Type.Unsafe<T | `-${T}`>({

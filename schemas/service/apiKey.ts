@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { serviceName } from '#schemas/name.ts';
 import { Id, nullableTime, readOnly, strict, string, text, time } from '#schemas/parts/common.ts';
-import { listParameters, listSchema, only } from '#schemas/parts/lists.ts';
+import { only } from '#schemas/parts/filters.ts';
+import { listParameters, listSchema } from '#schemas/parts/lists.ts';
 
 /** What a caller may do with all records. Each includes the ones before it. */
 export const rankedScopes = ['read', 'write', 'admin'] as const;

@@ -11,7 +11,8 @@ import {
   string,
   text,
 } from '#schemas/parts/common.ts';
-import { logParameters, logSchema, only } from '#schemas/parts/lists.ts';
+import { only } from '#schemas/parts/filters.ts';
+import { logParameters, logSchema } from '#schemas/parts/lists.ts';
 import { changeActions, longestRecordId } from './change.ts';
 import { SubscriptionItem } from './subscription.ts';
 

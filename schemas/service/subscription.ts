@@ -9,7 +9,8 @@ import {
   strict,
   text,
 } from '#schemas/parts/common.ts';
-import { listParameters, listSchema, only } from '#schemas/parts/lists.ts';
+import { only, several } from '#schemas/parts/filters.ts';
+import { listParameters, listSchema } from '#schemas/parts/lists.ts';
 
 /** The states in Stripe's words, the best first: a customer with several subscriptions has the best of their states. */
 export const subscriptionStatuses = [
@@ -93,6 +94,7 @@ export const subscriptionSorts = ['createdAt', 'customer'] as const;
 export const SubscriptionQuery = strict({
   ...listParameters(subscriptionSorts),
   status: only(status, 'Only subscriptions in this state.'),
+  'status[in]': several(status),
   provider: only(provider, 'Only subscriptions with this provider.'),
 });
 export type SubscriptionQuery = Static<typeof SubscriptionQuery>;

@@ -9,7 +9,8 @@ import {
   strict,
   string,
 } from '#schemas/parts/common.ts';
-import { logParameters, logSchema, only } from '#schemas/parts/lists.ts';
+import { only, several } from '#schemas/parts/filters.ts';
+import { logParameters, logSchema } from '#schemas/parts/lists.ts';
 import { longestCustomer } from './subscription.ts';
 
 /**
@@ -97,6 +98,7 @@ export const EventQuery = strict({
     'Only the event with this id of the provider.',
   ),
   status: only(status, 'Only events in this state.'),
+  'status[in]': several(status),
 });
 export type EventQuery = Static<typeof EventQuery>;
 

@@ -60,11 +60,15 @@ export function compileCheck(schema: TSchema, part: Violation['in']) {
 }
 
 function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
-  const listed = errors
-    .slice(0, maxViolations)
-    .map(error => ({ in: part, path: violationPath(error), message: violationMessage(error, part) }));
-  const more = errors.length - listed.length;
-  return more > 0 ? [...listed, { in: part, path: '', message: `and ${more} more` }] : listed;
+  const listed = new Map<string, Violation>();
+  for (const error of errors.slice(0, maxViolations)) {
+    const violation = { in: part, path: violationPath(error), message: violationMessage(error, part) };
+    // The values of a parameter such as `status[in]` have no paths of their own.
+    if (part === 'query') violation.path = violation.path.replace(/(?<=.)\/.*/, '');
+    listed.set(`${violation.path} ${violation.message}`, violation);
+  }
+  const more = errors.length - maxViolations;
+  return [...listed.values(), ...(more > 0 ? [{ in: part, path: '', message: `and ${more} more` }] : [])];
 }
 
 function violationPath({ instancePath, params }: ErrorObject): string {
@@ -105,6 +109,8 @@ function violationMessage(error: ErrorObject, part: Violation['in']): string {
       return `must be ${lengthRange(rules)} characters long`;
     case 'minItems':
       return `must have ${params.limit} or more items`;
+    case 'maxItems':
+      return `must have at most ${params.limit} items`;
     case 'enum':
       return `must be one of ${params.allowedValues.map((value: unknown) => JSON.stringify(value)).join(', ')}`;
     case 'pattern':

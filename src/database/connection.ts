@@ -6,8 +6,11 @@ import { keptIn } from '#src/core/kept.ts';
  * No other code of the service touches a driver, and none touches the private parts of Drizzle.
  */
 export interface Connection {
-  /** Runs one statement. Each row is an array of values in the order of the statement. */
-  rows(text: string, params: unknown[]): Promise<unknown[][]>;
+  /**
+   * Runs one statement. Each row is an array of values in the order of the statement. A statement is prepared and kept,
+   * unless it `isRare`: then it is planned for its values, and forgotten.
+   */
+  rows(text: string, params: unknown[], isRare?: boolean): Promise<unknown[][]>;
   /** Does all of the work or nothing. Inside a transaction, the work joins that transaction. */
   transaction<T>(work: (inside: Connection) => Promise<T>): Promise<T>;
   readonly isTransaction: boolean;
@@ -24,9 +27,9 @@ export async function workInside<T>(
   let isOpen = true;
   const connection: Connection = {
     isTransaction: true,
-    rows: async (text, params) => {
+    rows: async (...statement) => {
       if (!isOpen) throw new Error('The transaction has ended.');
-      return rows(text, params);
+      return rows(...statement);
     },
     transaction: work => work(connection),
   };

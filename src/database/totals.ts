@@ -31,7 +31,7 @@ const changesPerFold = { postgres: 20_000, embedded: 5000 };
 const [pause, shortPause, many] = [1000, 100, 500];
 
 /**
- * Moves changes from the log to the totals (drizzle/migrations/0000_totals.sql), again and again until it is stopped.
+ * Moves changes from the log to the totals (drizzle/migrations/0000_lists.sql), again and again until it is stopped.
  */
 export function startFolding({ upkeep, kind, available }: Database, log: Log): () => void {
   const fold = (db: Connection) => db.rows('select list_fold($1)', [changesPerFold[kind]]);

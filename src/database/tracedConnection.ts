@@ -7,11 +7,11 @@ export function withSpans(connection: Connection): Connection {
   if (!isTracing()) return connection;
   return {
     isTransaction: connection.isTransaction,
-    rows: (text, params) => {
+    rows: (text, ...others) => {
       // The text has placeholders for the values, not the values.
       const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
       const options = { kind: SpanKind.CLIENT, attributes };
-      return inChildSpan(spanName(text), options, () => connection.rows(text, params));
+      return inChildSpan(spanName(text), options, () => connection.rows(text, ...others));
     },
     transaction: work =>
       inChildSpan('transaction', {}, () => connection.transaction(inside => work(withSpans(inside)))),

@@ -1,4 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
+import { searchable } from '#drizzle/columns.ts';
 import { getTableColumns, type PgColumn, type PgTable, type SQLWrapper, sql } from '#drizzle/orm.ts';
 import type { Removal } from '#schemas/parts/contract.ts';
 import type { Context } from '#src/access/context.ts';
@@ -10,24 +11,25 @@ import { orNotFound } from '#src/core/errors.ts';
 import { capitalize, toWords } from '#src/core/text.ts';
 import { type RecordTable, recordById } from '#src/database/statements/recordById.ts';
 import { foreignKeyName, relationConflicts, uniqueRule } from './constraints.ts';
+import { search } from './lists/criteria.ts';
 import { PagedList } from './lists/pagedList.ts';
 import { type ListRules, ownFilter } from './lists/rules.ts';
 
 /** The schemas of a resource (schemas/parts/contract.ts), its name, and those of its sorts and filters. */
 export type Contract = Record<'record' | 'create' | 'replace' | 'update' | 'query' | 'list', TObject> &
-  Record<'sorts' | 'filters', string[]> & { name: string };
+  Record<'sorts' | 'filters' | 'ownFilters' | 'search', string[]> & { name: string };
 
 /** The table of a resource: every record has a version. */
 export type ResourceTable = RecordTable & {
   $inferSelect: { id: string; version: number; updatedAt: string };
 };
 
-type ListOf<C extends Contract> = ListRules<C['filters'][number], C['sorts'][number]>;
+type ListOf<C extends Contract> = ListRules<(C['filters'] | C['ownFilters'])[number], C['sorts'][number]>;
 
 type Member<C extends Contract> = keyof Static<C['create']> & string;
 
 interface Rules<C extends Contract> {
-  /** The filters and sorts that are not simply the column with their name. */
+  /** The filters and sorts that are not simply the column with their name, such as all of its `ownFilters`. */
   filters?: Partial<ListOf<C>['filters']>;
   sorts?: Partial<ListOf<C>['sorts']>;
   /** Filters whose totals are kept instead of counted. The migration names the same columns in `list_watch`. */
@@ -108,6 +110,12 @@ type Differing<A, B> = {
   [K in keyof A | keyof B]: K extends keyof A & keyof B ? ([A[K], B[K]] extends [B[K], A[K]] ? never : K) : K;
 }[keyof A | keyof B];
 
+/** The condition of a search. The subquery hides the words: PostgreSQL would take any plan but the one with the index. */
+const searchIn = (columns: (PgColumn | undefined)[]) => ({
+  where: (text: SQLWrapper) => sql`${searchable(columns as PgColumn[])} @@ (
+    select nullif(array_to_string(search_words(${text}::text), ':* & '), '') || ':*')::tsquery`,
+});
+
 /** An email address in lower case, as its index has it. */
 const folded = (text: SQLWrapper | undefined) => sql`lower(${text})`;
 
@@ -140,6 +148,9 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
       ? { indexed: folded(columnOf(member)), of: (value: SQLWrapper) => folded(sql`${value} collate "C"`) }
       : columnOf(member);
   const sortBy = (member: string) => (isEmail(member) ? folded(columnOf(member)) : columnOf(member));
+  const mayBeNull = (member: string) => [contract.record.properties[member]?.type].flat().includes('null');
+  const without = contract.ownFilters.find(name => !Object.hasOwn({ ...filters }, name));
+  if (without) throw new Error(`The service of ${plural} has no SQL for the filter "${without}".`);
   const list = new PagedList<Static<C['record']>, C['filters'][number], C['sorts'][number]>({
     scope: 'read or own',
     table,
@@ -148,7 +159,9 @@ export function resourceOf<C extends Contract, T extends ResourceTable>(
       ...(readBy === 'owner' && { [ownFilter]: columnOf(owner ?? '') }),
       ...Object.fromEntries(contract.filters.map(filter => [filter, filterBy(filter)])),
       ...filters,
+      ...(contract.search.length > 0 && { [search]: searchIn(contract.search.map(columnOf)) }),
     },
+    nullable: contract.sorts.filter(mayBeNull),
     sorts: {
       ...Object.fromEntries(contract.sorts.map(sort => [sort, [sortBy(sort)]])),
       createdAt: [],

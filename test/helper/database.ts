@@ -101,13 +101,16 @@ async function dropDatabase(server: postgres.Sql, name: string): Promise<void> {
 }
 
 /** Creates a copy of the migrated template, or an empty database, and returns its URL. */
-export async function createPostgres(t: Test, { empty = false, encoding = 'UTF8' } = {}): Promise<string> {
+export async function createPostgres(
+  t: Test,
+  { empty = false, encoding = 'UTF8', locale = '' } = {},
+): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const servers = [url.href, ...nodes].map(url => postgres(url, { max: 1, onnotice: () => {} }));
   const onAll = (text: string) => Promise.all(servers.map(server => server.unsafe(text)));
   const template = empty ? 'template0' : 'triport_template';
-  await onAll(`create database ${name} encoding '${encoding}' template ${template}`);
+  await onAll(`create database ${name} encoding '${encoding}' ${locale} template ${template}`);
   t.teardown(async () => {
     // The database of the coordinator goes first: its daemon opens sessions on the others.
     for (const server of servers) {

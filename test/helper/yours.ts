@@ -6,6 +6,6 @@ export const isYours = (file: string) =>
   /^(src\/domain\/|(schemas|drizzle\/tables)\/\w+\.ts$)/.test(file) && !fixed.includes(file);
 
 /** The migrations of the service. */
-export const migrations = ['0000_totals', '0002_webhooks', '0003_access'].map(
+export const migrations = ['0000_lists', '0002_webhooks', '0003_access'].map(
   tag => `drizzle/migrations/${tag}.sql`,
 );

@@ -77,7 +77,7 @@ const prices: [asked: string, points: number][] = [
   [`burrow=${many}&grade=rough`, 12],
   [`burrow=${many}&grade=rough&sort=label&limit=100&page=300`, 12],
   [`burrow=${some}&${since}&sort=label&limit=100&page=99`, 1],
-  [`burrow=${some}&label=T125001`, 1],
+  [`burrow=${some}&label=T125001`, 0],
   [`burrow=${few}&grade=rough&sort=label`, 0],
   ['label=Same', 6],
   ['label=T7&grade=fine', 0],

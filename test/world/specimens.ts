@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import { instant, json, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { instant, json, recordColumns, searchable, textByCode } from '#drizzle/columns.ts';
 import {
   bigint,
   boolean,
@@ -15,6 +15,7 @@ import {
 } from '#drizzle/orm.ts';
 import * as members from '#schemas/parts/common.ts';
 import { contractOf, orDefault, orNull } from '#schemas/parts/contract.ts';
+import { anyOf, prefix, range } from '#schemas/parts/filters.ts';
 import { resourceOf } from '#src/records/resource.ts';
 import { burrow, burrowTable } from './burrows.ts';
 
@@ -52,6 +53,9 @@ export const specimenTable = pgTable(
     index('specimens_finder_index').on(sql`lower(${table.finder})`, table.id),
     index('specimens_found_at_index').on(table.foundAt, table.id),
     index('specimens_found_on_index').on(table.foundOn, table.id),
+    index('specimens_search_index')
+      .using('gin', searchable([table.label, table.remark]))
+      .with({ fastupdate: false }),
     check('specimens_label_length', sql`char_length(${table.label}) between 1 and 500`),
     check('specimens_grade_known', sql`${table.grade} in ('rough', 'fair', 'fine')`),
   ],
@@ -74,21 +78,34 @@ export const specimen = resourceOf(
       extra: orNull(members.json('What else there is to say.')),
       burrowId: { ...members.Id, description: 'The id of the burrow in which it was found.' },
     },
-    sorts: ['label', 'grade', 'bones', 'cents'],
+    sorts: ['label', 'grade', 'bones', 'cents', 'weight', 'finder', 'foundAt', 'foundOn'],
     filters: {
-      burrow: 'Only specimens of the burrow with this id.',
-      label: 'Only specimens with exactly this label.',
-      grade: 'Only specimens that are kept so well.',
+      burrow: anyOf('Only specimens of the burrow with this id.'),
+      label: prefix('Only specimens with exactly this label.'),
+      grade: anyOf('Only specimens that are kept so well.'),
       isWet: 'Only wet specimens, or only the others.',
-      bones: 'Only specimens with so many bones.',
-      weight: 'Only specimens of this weight.',
-      cents: 'Only specimens that are worth this.',
+      bones: range('Only specimens with so many bones.'),
+      weight: range('Only specimens of this weight.'),
+      cents: range('Only specimens that are worth this.'),
       finder: 'Only specimens by this finder, regardless of case.',
-      foundAt: 'Only specimens that were found then.',
-      foundOn: 'Only specimens of this day.',
+      foundAt: range('Only specimens that were found then.'),
+      foundOn: range('Only specimens of this day.'),
+    },
+    search: ['label', 'remark'],
+    ownFilters: {
+      isLight: members.boolean('Only specimens of less than 10 grams for each bone, or only the others.'),
     },
   }),
   specimenTable,
-  { counted: ['grade'], belongsTo: { burrowId: { parent: burrow } } },
+  {
+    counted: ['grade'],
+    belongsTo: { burrowId: { parent: burrow } },
+    filters: {
+      isLight: {
+        where: value =>
+          sql`coalesce(${specimenTable.weight} < 10 * ${specimenTable.bones}, false) = ${value}::boolean`,
+      },
+    },
+  },
 );
 export type Specimen = Static<typeof specimen.contract.record>;

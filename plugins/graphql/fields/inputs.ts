@@ -1,7 +1,9 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { OperationContext } from '#plugins/graphql/schema.ts';
+import { strict } from '#schemas/parts/common.ts';
 import type { Violation } from '#schemas/parts/error.ts';
+import { argumentName } from '#schemas/parts/filters.ts';
 import { invalid } from '#src/core/errors.ts';
 import { keptIn } from '#src/core/kept.ts';
 import { compileCheck } from '#src/core/validation.ts';
@@ -39,12 +41,15 @@ export const withoutNulls = (args: Arguments): Arguments =>
 /** A query that was checked by its schema. */
 export type Query = ListQuery<never, never>;
 
-/** Turns the arguments of a list into the query of its REST list. */
-export function listQuery(schema: TObject) {
-  const check = checkedBy(schema, 'query');
+/** Turns the arguments of a list into the query of its REST list, whose schema refuses them by their names here. */
+export function listQuery({ properties }: TObject) {
+  const parameters = new Map(Object.keys(properties).map(name => [argumentName(name), name]));
+  const named = Object.entries(properties).map(([name, schema]) => [argumentName(name), schema]);
+  const check = checkedBy(strict(Object.fromEntries(named)), 'query');
   return (args: Arguments): Query => {
     const { sort, ...rest } = withoutNulls(args);
     const query = check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest);
-    return query as object as Query;
+    const found = Object.entries(query).map(([name, value]) => [parameters.get(name), value]);
+    return Object.fromEntries(found) as object as Query;
   };
 }

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { OperationContext, Resolver, SchemaPart } from '#plugins/graphql/schema.ts';
+import { filterOf } from '#schemas/parts/filters.ts';
 import type { Followed } from '#src/changes/followed.ts';
 import type { Slice } from '#src/records/lists/pages.ts';
 import { bookkeeping } from '#src/records/lists/rules.ts';
@@ -34,7 +35,8 @@ function listAndConnectionFields(listed: Listed, relation?: Relation): SchemaPar
   const { plural, nouns, contract, title: type } = listed;
   const { $id = '' } = contract.record;
   const { after, before, ...parameters } = contract.query.properties;
-  if (relation) delete parameters[relation.name];
+  for (const parameter of Object.keys(parameters))
+    if (filterOf(parameter) === relation?.name) delete parameters[parameter];
   const { page, limit, ...criteria } = parameters;
   const { sort, ...filters } = criteria;
   const parent = relation?.parent.title ?? 'Query';

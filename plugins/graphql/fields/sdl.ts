@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { anyJson, idPattern } from '#schemas/parts/common.ts';
+import { argumentName, filterOf } from '#schemas/parts/filters.ts';
 import { capitalize } from '#src/core/text.ts';
 
 const describe = (text = '') => JSON.stringify(text.replaceAll('`', ''));
@@ -48,7 +49,17 @@ const toEnum = (name: string, { description, enum: values }: TSchema) =>
 /** The arguments with which a list is read: the parameters of its REST query, all optional. */
 export const toArguments = (record: string, parameters: Record<string, TSchema>) =>
   Object.entries(parameters)
-    .map(([name, schema]) => `${name}: ${sdlType(record, name, schema)}`)
+    .map(([parameter, schema]) => {
+      // A bound has the type of its filter.
+      const name = filterOf(parameter);
+      const { items, type } = schema;
+      const value = sdlType(
+        record,
+        name,
+        items ?? (type === 'boolean' ? schema : (parameters[name] ?? schema)),
+      );
+      return `${argumentName(parameter)}: ${items ? `[${value}!]` : value}`;
+    })
     .join(', ');
 
 /** GraphQL names cannot start with a sign: what is `-title` in REST is `title_desc` here. */

@@ -141,8 +141,10 @@ function parseJson(text: string): object | null {
 function queryConverter(schema: TSchema) {
   const properties: Record<string, TSchema> = schema.properties ?? {};
   const types = new Map(Object.entries(properties).map(([name, { type }]) => [name, type]));
-  const convert = (name: string, value: string) => {
+  const convert = (name: string, value: string): unknown => {
     const type = types.get(name);
+    // A parameter that is given twice is no list: the check finds a list in the list.
+    if (type === 'array') return typeof value === 'string' ? value.split(',') : [value];
     if (type === 'integer' && /^-?\d+$/.test(value)) return Number(value);
     if (type === 'number' && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value)) return Number(value);
     if (type === 'boolean' && /^(true|false)$/.test(value)) return value === 'true';

@@ -104,7 +104,7 @@ export function pooledConnection(pool: Pool): Connection {
   const { prepare } = pool.sql.options;
   return withSpans({
     isTransaction: false,
-    rows: (text, params) => repeatIfOutdated(prepare, prepare => rowsBy(pool.sql, prepare)(text, params)),
+    rows: (...statement) => repeatIfOutdated(prepare, prepare => rowsBy(pool.sql, prepare)(...statement)),
     transaction: work =>
       repeatIfOutdated(prepare, async prepare => {
         const { value } = await pool.sql.begin(async sql => ({
@@ -117,8 +117,8 @@ export function pooledConnection(pool: Pool): Connection {
 
 const rowsBy =
   (sql: Pick<postgres.Sql, 'unsafe'>, prepare: boolean): Connection['rows'] =>
-  (text, params) =>
-    sql.unsafe(text, params as never[], { prepare }).values();
+  (text, params, isRare = false) =>
+    sql.unsafe(text, params as never[], { prepare: prepare && !isRare }).values();
 
 /**
  * Does the work with prepared statements. When the schema has changed since a statement was prepared, the server

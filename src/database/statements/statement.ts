@@ -47,12 +47,12 @@ export const unknownValue = (name: string, type = 'bigint') =>
 const dialect = new PgDialect();
 
 /** Does what `statement` does without mapping the rows, for statements whose rows hold more than a record. */
-export function rowsOf(query: SQLWrapper) {
+export function rowsOf(query: SQLWrapper, isRare = false) {
   const { sql: text, params } = dialect.sqlToQuery(query.getSQL());
   return async (connection: Connection, values: Values = {}): Promise<unknown[][]> => {
     const filled = fillPlaceholders(params, values);
     try {
-      return await connection.rows(text, filled);
+      return await connection.rows(text, filled, isRare);
     } catch (cause) {
       // Wraps the error as Drizzle does: the stack of the driver does not show who asked.
       throw new DrizzleQueryError(text, filled, cause as Error);

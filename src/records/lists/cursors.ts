@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { isId } from '#src/core/ids.ts';
 
 /**
- * Where a record stands in a list: the values it is sorted by, then its id, as texts. An empty position is an end of
- * the list, which an empty `after` or `before` stands for.
+ * Where a record stands in a list: the values it is sorted by, then its id, as texts. The values lack those that are
+ * null. An empty position is an end of the list, which an empty `after` or `before` stands for.
  */
 export type CursorPosition = string[];
 
@@ -20,11 +20,11 @@ export function makeCursor(list: string, position: CursorPosition): string {
   return `${checksum(list, text)}${Buffer.from(text).toString('base64url')}`;
 }
 
-/** The position in a cursor of this list, whose positions have `values` values; undefined for any other text. */
-export function readCursor(list: string, cursor: string, values: number): CursorPosition | undefined {
+/** The position in a cursor of this list, whose positions have so many values; undefined for any other text. */
+export function readCursor(list: string, cursor: string, lengths: number[]): CursorPosition | undefined {
   const text = Buffer.from(cursor.slice(checksumLength), 'base64url').toString();
   const position = text === '' ? [] : text.split(separator);
-  const isPosition = text === '' || (position.length === values && isId(position.at(-1) ?? ''));
+  const isPosition = text === '' || (lengths.includes(position.length) && isId(position.at(-1) ?? ''));
   return isPosition && makeCursor(list, position) === cursor ? position : undefined;
 }
 

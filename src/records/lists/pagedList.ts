@@ -1,34 +1,39 @@
-import { Column, getTableName, is, type SQLWrapper } from '#drizzle/orm.ts';
+import { Column, is, type SQLWrapper } from '#drizzle/orm.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { firstId } from '#src/core/ids.ts';
-import { keptIn } from '#src/core/kept.ts';
+import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
-import { databaseFailure } from '#src/database/databaseErrors.ts';
 import { rowsOf } from '#src/database/statements/statement.ts';
+import { type Asked, ask, isNoValue, nameOfList, positionIn, wrongCursor } from './asked.ts';
 import { totalsStatement } from './counts.ts';
-import { type CursorPosition, makeCursor, readCursor } from './cursors.ts';
+import { nullsOfSort } from './criteria.ts';
+import { type CursorPosition, makeCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
 import {
   type Criteria,
   type Cursors,
-  hasPeriod,
   type ListQuery,
   type ListRules,
   namesIn,
   ownFilter,
-  readPeriod,
   wrongParameter,
 } from './rules.ts';
-import { type PageReading, positionValue } from './selection.ts';
-import { type Plan, planPage } from './statements.ts';
+import { candidates, type PageReading, partsOf, type Selection, wayOf } from './selection.ts';
+import { isKept, type Plan, planPage, positionValue } from './statements.ts';
 
 /** The ids of parents that have a list each, and the filter that selects the list of one id. */
 export interface Parents<Filter extends string = string> {
   filter: Filter;
   ids: string[];
 }
+
+/** The most rows that are found, filtered and sorted for a page before another way is tried. */
+const few = 1000;
+/** The most statements of a list that are prepared: PostgreSQL keeps each on each connection. */
+const mostPrepared = 200;
+const mostPlans = 1000;
 
 /**
  * A list of records of type T, read as one list or as a list for each of many parents. A page by number comes with the
@@ -39,12 +44,13 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
   readonly #plans = new Map<string, Plan>();
   readonly #totals = new Map<string, ReturnType<typeof rowsOf>>();
+  readonly #prepared = new Set<string>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules as object as ListRules;
     for (const [name, columns] of Object.entries<SQLWrapper[]>(rules.sorts ?? {}))
-      if (columns.some(column => is(column, Column) && !column.notNull))
-        throw new Error(`A list cannot be sorted by "${name}", which may be null.`);
+      if (columns.some(column => is(column, Column) && !column.notNull) && !rules.nullable?.includes(name))
+        throw new Error(`"${name}" may be null: a list that is sorted by it names it in "nullable".`);
   }
 
   /** A page by cursor if the query has one, else by number. */
@@ -55,43 +61,38 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return this.byCursor(context, query);
   }
 
-  async byNumber(context: Context, asked: ListQuery<Filter, Sort>): Promise<ListPage<T>> {
-    const query = this.#allowed(context, asked);
-    const reading = this.#readingOf(query, { from: 'number' });
-    const { toRecord } = this.#planOf(reading);
-    const values = cursorValues(query);
-    const read = (db: Connection, $most: number) =>
-      this.#planOf({ ...reading, isFew: $most <= rowsPerPoint }).run(db, { ...values, $most });
-    const rows = await readAndCharge(context, read, ([first]) => Number(first?.at(-1)));
+  async byNumber(context: Context, query: ListQuery<Filter, Sort>): Promise<ListPage<T>> {
+    const { rules, reading, values } = this.#ask(context, query);
+    const [part, ...otherParts] = partsOf(rules, reading);
+    const used = otherParts.length > 0 ? reading.used : reading.used.concat(part ?? []);
+    const page = wayOf(rules, { ...reading, used, from: 'number' });
+    const { run, toRecord } = this.#planOf(rules, page);
+    const read = (db: Connection, $most: number) => run(db, { ...values, $most });
+    const rows =
+      (page.way !== 'ordered' &&
+        !isKept(rules, page) &&
+        (await this.#readFew(context.db, rules, page, values))) ||
+      (await readAndCharge(context, read, ([first]) => Number(first?.at(-1))));
     const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
-    const { page = 1, limit } = query;
+    const { page: number = 1, limit } = query;
     const total = Number(rows[0]?.at(-2));
-    const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
-    return { data, meta, hasNext: page * limit < total };
+    const meta = { page: number, limit, total, totalPages: Math.ceil(total / limit) };
+    return { data, meta, hasNext: number * limit < total };
   }
 
-  async byCursor(context: Context, asked: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
-    const query = this.#allowed(context, asked);
-    const reading = this.#readingOf(query, { from: 'end' });
-    const plan = this.#planOf(reading);
-    const start = positionIn(query, this.#listNameOf(query), plan.length);
-    const read = async (descending: boolean, position: CursorPosition, limit: number) => {
-      const isById = plan.length === 1;
-      const from = !isById && position.length > 0 ? 'position' : 'end';
-      const names = isById
-        ? [descending ? '$below' : '$above']
-        : position.map((_, index) => positionValue(index));
-      const values = Object.fromEntries(position.map((value, index) => [names[index], value]));
-      const { run } = this.#planOf({ ...reading, descending, from });
-      return run(context.db, { ...cursorValues(query), ...values, limit });
-    };
-    const rows = await read(reading.descending, start, query.limit + 1).catch(error => {
-      throw isNoValue(error) ? wrongCursor(query) : error;
+  async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
+    const asked = this.#ask(context, query);
+    const { rules, reading, isBackward } = asked;
+    const plan = this.#planOf(rules, wayOf(rules, { ...reading, from: 'end' }));
+    const lengths = partsOf(rules, reading).map(([part]) => (part === nullsOfSort ? 1 : plan.length));
+    const start = positionIn(asked, lengths);
+    const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error => {
+      throw isNoValue(error) ? wrongCursor(asked) : error;
     });
     // The page behind an empty one is the last page of the list, or the first one for `before`.
-    const hasBehind =
-      start.length > 0 && (await read(!reading.descending, plan.positionOf(rows[0]), 1)).length > 0;
-    const slice = this.#sliceOf(query, plan, rows, hasBehind);
+    const behind =
+      start.length > 0 && this.#readFrom(context, asked, !isBackward, plan.positionOf(rows[0]), 1);
+    const slice = this.#sliceOf(asked, plan, rows, ((await behind) || []).length > 0);
     const next = slice.hasNext ? slice.cursorAt(-1) : null;
     const previous = slice.hasPrevious ? slice.cursorAt(0) : null;
     return { ...slice, meta: { limit: query.limit, next, previous } };
@@ -101,23 +102,22 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   async ofEach(
     context: Context,
     { filter, ids }: Parents<Filter>,
-    asked: ListQuery<Filter, Sort>,
+    query: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    const query = this.#allowed(context, asked);
-    const { $skip } = cursorValues(query);
+    const { rules, reading, values, isBackward } = this.#ask(context, { ...query, [filter]: '' }, filter);
+    const $skip = Number(values.$skip);
     // Counting the lists pays for the rows that the pages pass, because it counts at least as many.
     const totals =
       $skip * ids.length >= rowsPerPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
     const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
-    const how = { from: 'number', perParent: filter, brief: query.$brief } as const;
-    const plan = this.#planOf(this.#readingOf({ ...query, [filter]: '' }, how));
-    const limits = { limit: query.limit + 1, $most: most + ids.length };
-    const values = { ...cursorValues(query), ...limits, $parents: ids.join() };
-    const rows = await readOnConnectionFor(context, passed, db => plan.run(db, values));
+    const descending = reading.descending !== isBackward;
+    const plan = this.#planOf(rules, { ...reading, descending, from: 'number', by: filter, way: 'ordered' });
+    const limits = { limit: query.limit + 1, $most: most + ids.length, $parents: ids.join() };
+    const rows = await readOnConnectionFor(context, passed, db => plan.run(db, { ...values, ...limits }));
     const byParent = Map.groupBy(rows, plan.parentOf);
     const cutRange = (id: string) =>
-      this.#sliceOf({ ...query, [filter]: id }, plan, byParent.get(id) ?? [], false);
+      this.#sliceOf(this.#ask(context, { ...query, [filter]: id }), plan, byParent.get(id) ?? [], false);
     return new Map(ids.map(id => [id, cutRange(id)]));
   }
 
@@ -125,17 +125,16 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   async totalOfEach(
     context: Context,
     { filter, ids }: Parents<Filter>,
-    asked: Criteria<Filter>,
+    criteria: Criteria<Filter>,
   ): Promise<Map<string, number>> {
-    const criteria = this.#allowed(context, asked);
-    const used = this.#usedIn({ ...criteria, [filter]: '' });
-    const selection = { used, hasPeriod: hasPeriod(criteria), perParent: filter, rarest: filter };
-    const make = () => rowsOf(totalsStatement(this.#rules, selection));
-    const run = keptIn(this.#totals, JSON.stringify(selection), make);
-    const values = { ...criteria, ...readPeriod(criteria), $parents: ids.join() };
+    const query = { ...criteria, [filter]: '', limit: 1 };
+    const { rules, reading, values } = this.#ask(context, query, filter);
+    const selection = { used: reading.used, hasPeriod: reading.hasPeriod, perParent: filter, by: filter };
+    const make = (isRare: boolean) => rowsOf(totalsStatement(rules, selection), isRare);
+    const run = this.#kept(this.#totals, selection, make);
     const rows = await readAndCharge(
       context,
-      (db, $most) => run(db, { ...values, $most }),
+      (db, $most) => run(db, { ...values, $most, $parents: ids.join() }),
       rows => rows.reduce((sum, [, , passed]) => sum + Number(passed), 0),
     );
     const found = new Map(rows.map(([id, total]) => [id, Number(total)]));
@@ -143,83 +142,109 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   /** The query, limited to the caller's records if the list is private and the caller has only `own`. */
-  #allowed<Q extends object>(context: Context, query: Q): Q {
+  #ask(context: Context, given: object, perParent?: string): Asked {
     const { scope, filters } = this.#rules;
     need(context, scope);
     context.budget?.check();
     const { scopes, person } = context.actor;
-    if (scopes.includes('read') || !(ownFilter in filters)) return query;
-    return { ...query, [ownFilter]: person ?? firstId };
+    const isOwn = !scopes.includes('read') && ownFilter in filters;
+    const query = isOwn ? { ...given, [ownFilter]: person ?? firstId } : given;
+    return ask(this.#rules, query as ListQuery, perParent);
   }
 
-  /** The filters that have a value, always in the same order. */
-  #usedIn(criteria: Criteria): string[] {
-    return namesIn(Object.keys(this.#rules.filters), criteria);
+  /** Reads the rows beyond a position, one part of the list after the other. */
+  async #readFrom(
+    context: Context,
+    { rules, reading, values }: Asked,
+    isBackward: boolean,
+    position: CursorPosition,
+    limit: number,
+  ): Promise<unknown[][]> {
+    const descending = reading.descending !== isBackward;
+    const parts = partsOf(rules, reading);
+    if (isBackward) parts.reverse();
+    // A position without a value of the sort is among the records without one.
+    const isNull = position.length === 1;
+    const begins = parts.findIndex(
+      ([part]) => position.length === 0 || !part || (part === nullsOfSort) === isNull,
+    );
+    const rows: unknown[][] = [];
+    let from = position;
+    for (const part of parts.slice(begins)) {
+      const used = reading.used.concat(part);
+      const next = { ...values, limit: limit - rows.length };
+      rows.push(...(await this.#readPart(context, rules, { ...reading, used, descending }, next, from)));
+      if (rows.length >= limit) break;
+      from = [];
+    }
+    return rows;
+  }
+
+  async #readPart(
+    context: Context,
+    rules: ListRules,
+    reading: Asked['reading'],
+    values: Asked['values'],
+    position: CursorPosition,
+  ): Promise<unknown[][]> {
+    const isById = position.length === 1;
+    const names = isById
+      ? [reading.descending ? '$below' : '$above']
+      : position.map((_, i) => positionValue(i));
+    const placed = Object.fromEntries(position.map((value, index) => [names[index], value]));
+    const page = wayOf(rules, { ...reading, from: position.length > 1 ? 'position' : 'end' });
+    const all = { ...values, ...placed };
+    if (page.way === 'ordered') return this.#planOf(rules, page).run(context.db, all);
+    const found = await this.#readFew(context.db, rules, page, all);
+    if (found) return found.filter(([first]) => first !== null);
+    // Nobody knows how long this takes, so other reads do not wait for its connection.
+    const { run } = this.#planOf(rules, page);
+    return readOnConnectionFor(context, Number.POSITIVE_INFINITY, db => run(db, all));
+  }
+
+  /** Reads a page by the first index that finds few rows; undefined if each of them finds many. */
+  async #readFew(
+    db: Connection,
+    rules: ListRules,
+    page: PageReading,
+    values: Asked['values'],
+  ): Promise<unknown[][] | undefined> {
+    for (const by of candidates(rules, page)) {
+      const rows = await this.#planOf(rules, { ...page, by, way: 'few' }).run(db, { ...values, $most: few });
+      if (Number(rows[0]?.at(-1)) < few) return rows;
+    }
+    return undefined;
   }
 
   /** The page of these rows. One row more than the limit shows that there are more. */
-  #sliceOf(
-    query: ListQuery,
-    { toRecord, positionOf }: Plan,
-    rows: unknown[][],
-    hasBehind: boolean,
-  ): Slice<T> {
-    const isBackward = query.before !== undefined;
+  #sliceOf(asked: Asked, { toRecord, positionOf }: Plan, rows: unknown[][], hasBehind: boolean): Slice<T> {
+    const { query, isBackward } = asked;
     const page = rows.slice(0, query.limit);
     if (isBackward) page.reverse();
     const hasAhead = rows.length > query.limit;
     const [hasNext, hasPrevious] = isBackward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
-    const cursorAt = (index: number) => makeCursor(this.#listNameOf(query), positionOf(page.at(index)));
+    const cursorAt = (index: number) => makeCursor(nameOfList(asked), positionOf(page.at(index)));
     return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
   }
 
-  #readingOf(query: ListQuery, how: Pick<PageReading, 'from' | 'perParent' | 'brief'>): PageReading {
-    const used = this.#usedIn(query);
-    const { sort: named = '-createdAt' } = query;
-    const sort = named.replace('-', '');
-    const { counted = [], rarestFirst } = this.#rules;
-    // Filters whose totals are kept come last: they have few values, so each value has many records.
-    const byRarity = used.toSorted((a, b) => Number(counted.includes(a)) - Number(counted.includes(b)));
-    const rarest = [how.perParent ?? '', ...(rarestFirst?.(query) ?? byRarity)].find(each =>
-      used.includes(each),
-    );
-    const descending = named.startsWith('-') !== (query.before !== undefined);
-    return { ...how, used, hasPeriod: hasPeriod(query), rarest, sort, descending };
+  #planOf(rules: ListRules, page: PageReading): Plan {
+    return this.#kept(this.#plans, page, isRare => planPage(rules, page, isRare));
   }
 
-  /** Names the list with its order and its filters. A cursor fits only the list whose name it was made with. */
-  #listNameOf(query: ListQuery): string {
-    const filters = this.#usedIn(query).map(filter => [filter, query[filter as never]]);
-    return JSON.stringify([getTableName(this.#rules.table), query.sort, readPeriod(query), filters]);
-  }
-
-  #planOf(reading: PageReading): Plan {
-    return keptIn(this.#plans, JSON.stringify(reading), () => planPage(this.#rules, reading));
+  /**
+   * A statement, kept as text. Only those with at most one criterion are prepared, and not above a maximum: clients can
+   * ask for any number of combinations.
+   */
+  #kept<V>(statements: Map<string, V>, selection: Selection | PageReading, make: (isRare: boolean) => V): V {
+    const key = JSON.stringify(selection);
+    const known = statements.get(key);
+    if (known !== undefined) return known;
+    const chosen = selection.used.filter(each => !each.startsWith('$') && each !== selection.perParent);
+    const isPlanned = 'way' in selection && selection.way === 'planned';
+    const isCommon = chosen.length < 2 && !isPlanned && this.#prepared.size < mostPrepared;
+    if (isCommon) this.#prepared.add(key);
+    const made = make(!isCommon && !this.#prepared.has(key));
+    setBounded(statements, key, made, mostPlans);
+    return made;
   }
 }
-
-/** The values of a query, by placeholder of a statement. */
-const cursorValues = (query: ListQuery) => ({
-  ...query,
-  ...readPeriod(query),
-  $skip: ((query.page ?? 1) - 1) * query.limit,
-});
-
-/** The position of the cursor, after which a page begins. */
-function positionIn(query: Cursors, list: string, values: number): CursorPosition {
-  if (namesIn(['after', 'before'], query).length > 1)
-    throw wrongParameter('before', 'cannot be combined with "after"');
-  const cursor = query.before ?? query.after;
-  const position = cursor ? readCursor(list, cursor, values) : [];
-  if (position === undefined) throw wrongCursor(query);
-  return position;
-}
-
-const wrongCursor = ({ before }: Cursors) =>
-  wrongParameter(
-    before === undefined ? 'after' : 'before',
-    'is not a cursor of this list with these filters and this sort',
-  );
-
-/** A forged cursor may hold a value that its column cannot have, such as a word for a number. */
-const isNoValue = (error: unknown) => databaseFailure(error)?.code.startsWith('22');

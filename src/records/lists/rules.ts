@@ -13,23 +13,29 @@ export interface ListRules<Filter extends string = string, Sort extends string =
   columns?: Record<string, PgColumn>;
   /** What each filter compares its value with. */
   filters: Record<Filter, Compared>;
-  /**
-   * The filters with an index that ends in the id, first the one whose value has the fewest records. When absent, all
-   * in the order of `filters`, those of `counted` last.
-   */
-  rarestFirst?: (query: FilterValues<Filter>) => Filter[];
+  /** The filters with an index that ends in the id. When absent, all that compare a column or an expression. */
+  indexed?: Filter[];
   /** The filters whose totals `list_watch` keeps besides that of the whole list. When absent, no total is kept. */
   counted?: Filter[] | undefined;
   /**
-   * The columns of each sort besides `createdAt`, never null. The id always comes last: it is the order of creation and
-   * breaks every tie.
+   * The columns of each sort besides `createdAt`. The id always comes last: it is the order of creation and breaks every
+   * tie.
    */
   sorts?: Record<Exclude<Sort, 'createdAt'>, SQLWrapper[]>;
+  /** The sorts by one column that may be null. Records without a value come last in both directions. */
+  nullable?: string[];
 }
 
-/** A column; or an indexed expression, such as `lower(email)`, and what makes a value comparable with it. */
-export type Compared = PgColumn | { indexed: SQLWrapper; of: (value: SQLWrapper) => SQL };
+/**
+ * A column; or an indexed expression, such as `lower(email)`, and what makes a value comparable with it; or a condition
+ * of its own.
+ */
+export type Compared =
+  | PgColumn
+  | { indexed: SQLWrapper; of: (value: SQLWrapper) => SQL }
+  | { where: (value: SQLWrapper) => SQL };
 
+/** A query may also have operators of filters, such as `status[in]`. */
 type FilterValues<Filter extends string> = { [K in Filter]?: string };
 export interface Period {
   createdSince?: string;

@@ -1,17 +1,28 @@
-import { and, Column, eq, is, isNotNull, type SQL, type SQLWrapper, sql } from '#drizzle/orm.ts';
+import { and, type SQLWrapper, sql } from '#drizzle/orm.ts';
+import { filterOf } from '#schemas/parts/filters.ts';
 import { unknownValue } from '#src/database/statements/statement.ts';
-import type { Compared, ListRules } from './rules.ts';
+import {
+  type Criterion,
+  conditionOf,
+  indexedPart,
+  nullsOfSort,
+  operatorOf,
+  search,
+  valuesOfSort,
+} from './criteria.ts';
+import type { ListRules } from './rules.ts';
 
-/** Which records a list has, without the values of its filters: a statement has placeholders with their names. */
+/** Which records a list has, without the values of its criteria: a statement has placeholders with their names. */
 export interface Selection {
-  /** The filters that have a value. */
-  used: string[];
+  used: Criterion[];
   hasPeriod: boolean;
   /** The filter that has a different value for each parent; undefined for one list. */
   perParent?: string | undefined;
-  /** The filter that selects the fewest records, of those whose index orders the records of a value by creation. */
-  rarest: string | undefined;
+  /** The filter in whose index rows are found and counted, or `ids`. */
+  by: string;
 }
+/** Stands for the index of the ids, which a period is found in. */
+export const ids = '';
 
 /** How a page of a list is read. Each combination is one statement. */
 export interface PageReading extends Selection {
@@ -22,94 +33,114 @@ export interface PageReading extends Selection {
    */
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
-  /** Whether to read all rows of the rarest filter, then filter and sort them, because they are few. */
-  isFew?: boolean;
+  /**
+   * `ordered` reads an index that has the records in the order of the list. `few` finds all rows by `by` if there are
+   * few, then filters and sorts them; `all` does so however many there are. `planned` leaves it to PostgreSQL, which
+   * knows the values.
+   */
+  way: 'ordered' | 'few' | 'all' | 'planned';
 }
 
-const { placeholder, raw } = sql;
+const { placeholder } = sql;
 export const joinComma = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
-const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
+export const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
 
 /** The id of one parent, in a statement that reads a list for each id in the placeholder `$parents`. */
 export const parent = sql`parent.id`;
 export const parents = sql`unnest(string_to_array(${unknownValue('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
-/** Citus refuses a limit unknown to the planner on a table that it has spread. Such tables have no kept totals. */
-export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknownValue);
-
-/** The columns that place a record in the order of the list. */
-export const positionColumns = (rules: ListRules, reading: PageReading) => [
-  ...sortedBy(rules, reading),
-  rules.table.id,
-];
+type Sorted = Pick<PageReading, 'sort' | 'used'>;
 
 /**
  * The columns of the sort. One that a filter compares is left out: it has the same value in all records, and would
  * make cursors longer.
  */
-export const sortedBy = (
-  { sorts = {}, filters }: ListRules,
-  { sort, used }: Pick<PageReading, 'sort' | 'used'>,
-) => (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
+export const sortedBy = ({ sorts = {}, filters }: ListRules, { sort, used }: Sorted) =>
+  used.includes(nullsOfSort)
+    ? []
+    : (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
 
-export const isById = (rules: ListRules, reading: Pick<PageReading, 'sort' | 'used'>) =>
-  sortedBy(rules, reading).length === 0;
+export const isById = (rules: ListRules, reading: Sorted) => sortedBy(rules, reading).length === 0;
 
-const filterValue = (filter: string, { perParent }: Selection): SQLWrapper =>
-  filter === perParent ? parent : placeholder(filter);
+/** The columns that place a record in the order of the list. */
+export const positionColumns = (rules: ListRules, reading: Sorted) => [
+  ...sortedBy(rules, reading),
+  rules.table.id,
+];
 
-export const indexedPart = (filter: Compared) => (is(filter, Column) ? filter : filter.indexed);
-const valueFor = (filter: Compared, value: SQLWrapper) => (is(filter, Column) ? value : filter.of(value));
+/** What the index of a filter has; undefined if that is not a column or an expression. */
+export const indexOf = ({ filters }: ListRules, filter: string) => indexedPart(filters[filter]);
 
-/** The condition of the filters and the period. The period is a range of ids, because ids begin with their time. */
-export function matching({ table: { id }, filters }: ListRules, selection: Selection): SQL {
-  const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
-  const conditions = selection.used.map(name => {
-    const filter = filters[name] as Compared;
-    return eq(indexedPart(filter), valueFor(filter, filterValue(name, selection)));
-  });
-  return and(selection.hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
-}
-
-/** The filter whose index has the records in the order of the list. */
-export const indexedFilter = (rules: ListRules, reading: PageReading) =>
-  isById(rules, reading) ? reading.rarest : undefined;
+/** The criteria of one filter, and those of others. */
+export const ofFilter = ({ used }: Pick<Selection, 'used'>, by: string) =>
+  used.filter(each => filterOf(each) === by);
+export const ofOthers = ({ used, by }: Selection) => used.filter(each => filterOf(each) !== by);
 
 /**
- * The condition for what matches beyond the position. In the order of ids, `$above` and `$below` hold the position.
- *
- * If an indexed filter (`prefix`) is used, its column and the id are compared as a pair, and the order names both. For
- * `column = $1 order by id`, the plan that PostgreSQL keeps for all values reads the primary key and drops what does
- * not match: 150 ms for an action that 3 of 600,000 entries have.
+ * The parts of a list, one behind the other: the records with a value of the sort, then those without one. Each is the
+ * list with one more criterion.
  */
-export function inRange(rules: ListRules, reading: PageReading): SQL | undefined {
-  const { descending, from, used } = reading;
-  const { id } = rules.table;
-  const prefix = indexedFilter(rules, reading);
-  if (!isById(rules, reading))
-    return and(
-      from === 'position' ? beyond(positionColumns(rules, reading), descending) : undefined,
-      matching(rules, reading),
-    );
-  if (prefix === undefined) return matching(rules, { ...reading, hasPeriod: true });
-  const filter = rules.filters[prefix] as Compared;
-  const [indexed, value] = [indexedPart(filter), valueFor(filter, filterValue(prefix, reading))];
-  const bound = (name: string) => tuple([value, placeholder(name)]);
-  return and(
-    sql`${tuple([indexed, id])} > ${bound('$above')} and ${tuple([indexed, id])} < ${bound('$below')}`,
-    // The range implies this, but PostgreSQL must read it to use an index without the nulls.
-    isNotNull(indexed),
-    matching(rules, { ...reading, used: used.filter(name => name !== prefix), hasPeriod: false }),
+export function partsOf(rules: ListRules, reading: Sorted): Criterion[][] {
+  const [column] = sortedBy(rules, reading);
+  if (column === undefined || !rules.nullable?.includes(reading.sort)) return [[]];
+  const compared = reading.used.filter(each => indexOf(rules, filterOf(each)) === column);
+  if (compared.some(each => operatorOf(each) === 'isNull')) return [[nullsOfSort]];
+  return compared.length > 0 ? [[]] : [[valuesOfSort], [nullsOfSort]];
+}
+
+/** Whether the rows of several values are merged in the order of the ids. Citus refuses the join that this takes. */
+export const isMerged = ({ counted }: ListRules, criteria: Criterion[]) =>
+  counted !== undefined && criteria.length === 1 && criteria.every(each => operatorOf(each) === 'in');
+
+/** How a page is read: in order, or else by the most promising filter. Only a search is never left to PostgreSQL. */
+export function wayOf(rules: ListRules, page: Omit<PageReading, 'by' | 'way'>): PageReading {
+  const [best = ids] = candidates(rules, page);
+  const by = page.used.includes(search) ? search : best;
+  const isInOrder = isOrdered(rules, { ...page, by });
+  // PostgreSQL expects a word to be in far more or far fewer records than it is.
+  return { ...page, by, way: isInOrder ? 'ordered' : by === search ? 'all' : 'planned' };
+}
+
+/** Whether one index has the records in the order of the list, and no others between them. */
+function isOrdered(rules: ListRules, reading: Selection & Sorted): boolean {
+  const { by, hasPeriod } = reading;
+  const [column] = sortedBy(rules, reading);
+  const used = reading.used.filter(each => each !== valuesOfSort);
+  if (used.length === 0) return column === undefined || !hasPeriod;
+  const index = indexOf(rules, by);
+  if (index === undefined || used.some(each => filterOf(each) !== by)) return false;
+  if (column) return index === column && !hasPeriod && !used.some(each => operatorOf(each) === 'in');
+  return (
+    isMerged(rules, used) || (used.length === 1 && used.every(each => /^is(Null)?$/.test(operatorOf(each))))
   );
 }
 
-/** The placeholder of a value of the position. */
-export const positionValue = (index: number) => `$${index}`;
-
-function beyond(position: SQLWrapper[], descending: boolean): SQL {
-  const values = position.map((part, index) => {
-    const value = placeholder(positionValue(index));
-    return is(part, Column) ? sql`${value}::text::${raw(part.getSQLType())}` : value;
-  });
-  return sql`${tuple(position)} ${raw(descending ? '<' : '>')} ${tuple(values)}`;
+/** The filters whose index may find few rows, the most promising first. */
+export function candidates(
+  rules: ListRules,
+  { used, hasPeriod }: Pick<Selection, 'used' | 'hasPeriod'>,
+): string[] {
+  const { counted = [] } = rules;
+  const names = [...new Set(used.filter(each => each !== valuesOfSort).map(filterOf))];
+  const indexed = (rules.indexed ?? names).filter(name => names.includes(name));
+  const isEqual = (name: string) => indexOf(rules, name) !== undefined && used.includes(name);
+  const rank = (name: string) => {
+    if (isEqual(name)) return counted.includes(name) ? 3 : 0;
+    if (name === search) return 1;
+    return name === ids || indexOf(rules, name) ? 2 : 4;
+  };
+  // The index of a filter with one value has the rows of a period, too.
+  const period = hasPeriod && !indexed.some(isEqual) ? [ids] : [];
+  return [...indexed, ...period].toSorted((a, b) => rank(a) - rank(b));
 }
+
+/** The condition of these criteria, and of the period, which is a range of ids, because ids begin with their time. */
+export function matching(rules: ListRules, { perParent }: Selection, used: Criterion[], hasPeriod: boolean) {
+  const { id } = rules.table;
+  const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
+  const conditions = used.map(each => conditionOf(rules, each, each === perParent ? parent : undefined));
+  return and(hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
+}
+
+/** Citus refuses a limit unknown to the planner on a table that it has spread. Such tables have no kept totals. */
+export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknownValue);

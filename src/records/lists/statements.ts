@@ -4,26 +4,31 @@ import {
   getTableColumns,
   getTableName,
   is,
+  isNotNull,
+  isNull,
   type PgColumn,
   type SQL,
   type SQLWrapper,
   sql,
 } from '#drizzle/orm.ts';
+import { filterOf } from '#schemas/parts/filters.ts';
 import { rowMapper, rowsOf, unknownValue } from '#src/database/statements/statement.ts';
-import { countQuery, otherFilters, rowsToCount } from './counts.ts';
-import { bookkeeping, type Compared, type ListRules } from './rules.ts';
+import { chosenAmong, countQuery, counts, isRangeOfIds, nameOf, pairs, rowsBy } from './counts.ts';
+import { nullsOfSort, operatorOf, valueIn } from './criteria.ts';
+import { bookkeeping, type ListRules } from './rules.ts';
 import {
-  indexedFilter,
-  indexedPart,
-  inRange,
+  indexOf,
   isById,
+  isMerged,
   joinComma,
   matching,
   numberIn,
   type PageReading,
+  parent,
   parents,
+  partsOf,
   positionColumns,
-  sortedBy,
+  tuple,
 } from './selection.ts';
 
 const { placeholder, raw } = sql;
@@ -31,16 +36,18 @@ const { placeholder, raw } = sql;
 export type Plan = ReturnType<typeof planPage>;
 
 /** The statement of a page, and how its rows are read. */
-export function planPage(rules: ListRules, reading: PageReading) {
+export function planPage(rules: ListRules, reading: PageReading, isRare: boolean) {
   const columns = rowColumns(rules, reading);
   const position = positionColumns(rules, reading).map(column => columns.indexOf(column));
   const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
   return {
-    run: rowsOf(pageStatement(rules, reading)),
+    run: rowsOf(pageStatement(rules, reading), isRare),
     toRecord: rowMapper(recordColumns(rules, reading)),
     /** How many values a position has: those of the sort, and the id. */
     length: position.length,
-    positionOf: (row: unknown[] | undefined) => (row ? position.map(index => String(row[index])) : []),
+    /** A position without a value of the sort is that of a record where it is null. */
+    positionOf: (row: unknown[] | undefined) =>
+      row ? position.flatMap(index => (row[index] === null ? [] : String(row[index]))) : [],
     parentOf: (row: unknown[]) => row[parent],
   };
 }
@@ -54,11 +61,11 @@ function pageStatement(rules: ListRules, reading: PageReading): SQL {
     const page = recordQuery(rules, reading);
     return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknownValue('$most')}`;
   }
-  if (reading.from !== 'number') return recordQuery(rules, reading);
-  const { start, ...begin } = startQuery(rules, reading);
+  if (reading.from !== 'number' && reading.way !== 'few') return recordQuery(rules, reading);
+  const { start, few, ...begin } = startQuery(rules, reading);
   const records = recordQuery(rules, reading, begin);
   // A plain join, because Citus refuses a lateral one with a distributed table.
-  return sql`with start as (${start})
+  return sql`with ${few} start as (${start})
     select record.*, start.* from start left join (${records}) as record on true`;
 }
 
@@ -72,7 +79,9 @@ function recordColumns({ table, columns = getTableColumns(table) }: ListRules, {
 function rowColumns(rules: ListRules, reading: PageReading): SQLWrapper[] {
   const columns = Object.values(recordColumns(rules, reading));
   const parent = reading.perParent === undefined ? [] : [rules.filters[reading.perParent] as PgColumn];
-  return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, reading), ...parent])];
+  // Both parts of a list have the same columns.
+  const used = reading.used.filter(each => each !== nullsOfSort);
+  return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, { ...reading, used }), ...parent])];
 }
 
 /** Where a page by number begins: `skip` rows after `bound` or the list's start. A page is empty unless `isPaid`. */
@@ -82,53 +91,141 @@ interface PageStart {
   isPaid?: SQL;
 }
 
-function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPaid }: PageStart = {}): SQL {
-  const { table, filters } = rules;
-  const { descending, from } = reading;
-  const prefix = indexedFilter(rules, reading);
-  const number = numberIn(rules);
-  const order =
-    prefix === undefined || bound ? sortedBy(rules, reading) : [indexedPart(filters[prefix] as Compared)];
+function recordQuery(rules: ListRules, reading: PageReading, start: PageStart = {}): SQL {
+  const { descending, from, way } = reading;
+  // PostgreSQL plans with a limit that it knows.
+  const number = way === 'planned' ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(rules);
+  const limit = number('limit');
+  const skip = from === 'number' ? (start.skip ?? number('$skip')) : undefined;
   const direction = raw(descending ? 'desc' : 'asc');
-  const offset = from === 'number' ? sql`offset ${skip ?? number('$skip')}` : undefined;
-  const isChosen = !isById(rules, reading) || otherFilters(rules, reading).length > 0;
-  const isSorted = reading.isFew && isChosen && keptList(rules, reading) === undefined;
-  const rows = sql`(select * ${rowsToCount(rules, reading)} offset 0) as ${raw(`"${getTableName(table)}"`)}`;
-  return sql`select ${joinComma(rowColumns(rules, reading))} from ${isSorted ? rows : table}
-    where ${and(isPaid, bound ? and(bound, matching(rules, reading)) : inRange(rules, reading))}
-    order by ${joinComma([...order, table.id].map(part => sql`${part} ${direction}`))}
-    limit ${number('limit')} ${offset}`;
+  const { source, where, order } = rowsToRead(
+    rules,
+    reading,
+    start.bound,
+    skip ? sql`${limit} + ${skip}` : limit,
+  );
+  const [first] = order;
+  const isSplit = partsOf(rules, reading).length > 1;
+  const ordered = order.map(
+    part => sql`${part} ${direction} ${isSplit && part === first ? sql`nulls last` : undefined}`,
+  );
+  return sql`select ${joinComma(rowColumns(rules, reading))} from ${source} where ${and(start.isPaid, where) ?? sql`true`}
+    order by ${joinComma(ordered)} limit ${limit} ${skip && sql`offset ${skip}`}`;
+}
+
+interface Rows {
+  source: SQLWrapper;
+  where?: SQL | undefined;
+  order: SQLWrapper[];
+}
+
+/** Where the rows of a page come from, the condition of those that match beyond its position, and their order. */
+function rowsToRead(rules: ListRules, reading: PageReading, bound: SQL | undefined, most: SQLWrapper): Rows {
+  const { table } = rules;
+  const { used, by, way, from, descending, hasPeriod, perParent } = reading;
+  const order = positionColumns(rules, reading);
+  const inOrderOfIds = isById(rules, reading);
+  const position = from === 'position' && !inOrderOfIds ? beyond(order, descending) : undefined;
+  if (bound) return { source: table, where: and(bound, matching(rules, reading, used, false)), order };
+  if (way === 'few' || way === 'all') {
+    const rows = way === 'few' ? sql`few` : sql`(select * ${rowsBy(rules, reading)} offset 0)`;
+    const range = inOrderOfIds ? matching(rules, reading, [], true) : position;
+    return {
+      source: sql`${rows} as ${nameOf(rules)}`,
+      where: and(range, chosenAmong(rules, reading)),
+      order,
+    };
+  }
+  const index = indexOf(rules, by);
+  if (way === 'ordered' && inOrderOfIds && index) {
+    if (isMerged(rules, used)) return { source: mergedRows(rules, reading, index, most), order };
+    const isRange = isRangeOfIds(rules, reading);
+    const value = by === perParent ? parent : valueIn(rules, by);
+    const where = isRange
+      ? and(pairs(rules, index, value), chosenAmong(rules, reading))
+      : matching(rules, reading, used, true);
+    return { source: table, where, order: [index, table.id] };
+  }
+  const where = and(position, matching(rules, reading, used, inOrderOfIds || hasPeriod));
+  if (partsOf(rules, reading).length < 2 || !descending || perParent !== undefined)
+    return { source: table, where, order };
+  // An index read backwards has the nulls first, so the records without a value are read behind the others.
+  const [column] = order as [SQLWrapper];
+  const part = (condition: SQL) =>
+    sql`(select * from ${table} where ${and(where, condition)} order by ${column} desc, ${table.id} desc limit ${most})`;
+  const source = sql`(${part(isNotNull(column))} union all ${part(isNull(column))}) as ${nameOf(rules)}`;
+  return { source, order };
+}
+
+/** The first rows of each value of a filter. */
+function mergedRows(
+  rules: ListRules,
+  { used, descending }: PageReading,
+  index: SQLWrapper,
+  most: SQLWrapper,
+): SQL {
+  const { table } = rules;
+  const direction = raw(descending ? 'desc' : 'asc');
+  const rows = sql`select * from ${table} where ${pairs(rules, index, parent)}
+    order by ${index} ${direction}, ${table.id} ${direction} limit ${most}`;
+  return sql`unnest(${valueIn(rules, used[0] as string)}) as parent(id) cross join lateral (${rows}) as ${nameOf(rules)}`;
+}
+
+/** The placeholder of a value of the position. */
+export const positionValue = (index: number) => `$${index}`;
+
+function beyond(position: SQLWrapper[], descending: boolean): SQL {
+  const values = position.map((part, index) => {
+    const value = placeholder(positionValue(index));
+    return is(part, Column) ? sql`${value}::text::${raw(part.getSQLType())}` : value;
+  });
+  return sql`${tuple(position)} ${raw(descending ? '<' : '>')} ${tuple(values)}`;
 }
 
 /**
  * The total, and where a page by number begins. For a list whose totals are kept, `list_position`
- * (drizzle/migrations/*_totals.sql) knows both. Any other list is counted, and the rows before the page are skipped.
+ * (drizzle/migrations/*_lists.sql) knows both. Any other list is counted, and the rows before the page are skipped.
  */
-function startQuery(rules: ListRules, reading: PageReading): PageStart & { start: SQL } {
+function startQuery(rules: ListRules, reading: PageReading): PageStart & { start: SQL; few?: SQL } {
   const { table } = rules;
-  const { descending } = reading;
-  const list = keptList(rules, reading);
+  const { descending, from, way, used } = reading;
+  const most = numberIn(rules)('$most');
   // Reads no records when more rows were counted than are paid for.
-  const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
-  if (list === undefined) return { start: sql`select ${countQuery(rules, reading)}`, isPaid };
-  const position = (skip: SQLWrapper) => sql`from list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
-  if (!isById(rules, reading)) {
-    const start = sql`select total, least(total, ${placeholder('$skip')}::bigint) as passed ${position(raw('0'))}`;
-    return { start, isPaid };
+  const isPaid = sql`(select passed from start) < ${most}`;
+  if (way === 'few') {
+    const few = sql`few as materialized (select * ${rowsBy(rules, reading)} limit ${most}),`;
+    const counted = from === 'number' ? counts(rules, reading) : sql`count(*) as passed`;
+    return { few, start: sql`select ${counted} from few as ${nameOf(rules)}`, isPaid };
   }
-  const start = sql`select bound, remaining, total, 0 as passed ${position(placeholder('$skip'))}`;
+  const list = keptList(rules, reading);
+  if (list === undefined) return { start: sql`select ${countQuery(rules, reading)}`, isPaid };
+  const position = (skip: SQLWrapper) => sql`list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
+  const passed = (total: SQL) =>
+    sql`select ${total} as total, least(${total}, ${placeholder('$skip')}::bigint) as passed`;
+  if (isMerged(rules, used)) {
+    const kept = sql`unnest(${valueIn(rules, used[0] as string)}) as kept(value) cross join ${position(raw('0'))}`;
+    return { start: sql`${passed(sql`coalesce(sum(total), 0)`)} from ${kept}`, isPaid };
+  }
+  if (!isById(rules, reading))
+    return { start: sql`${passed(sql`total`)} from ${position(raw('0'))}`, isPaid };
+  const start = sql`select bound, remaining, total, 0 as passed from ${position(placeholder('$skip'))}`;
   const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
   return { start, bound, skip: sql`(select remaining from start)` };
 }
 
-/** The name of a list whose total `list_watch` keeps; undefined for other lists. */
+export const isKept = (rules: ListRules, page: PageReading) => keptList(rules, page) !== undefined;
+
+/** The name of a list whose total `list_watch` keeps, or of one of several lists; undefined for other lists. */
 function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: PageReading): SQL | undefined {
   const [only, ...others] = used;
   if (counted === undefined || hasPeriod || others.length > 0) return undefined;
   const name = getTableName(table);
   if (only === undefined) return raw(`'${name}'`);
-  const column = filters[only];
-  if (!counted.includes(only) || !is(column, Column)) return undefined;
+  const column = filters[filterOf(only)];
+  if (!counted.includes(filterOf(only)) || !is(column, Column) || !/^(is|in)$/.test(operatorOf(only)))
+    return undefined;
   // The cast spells the value as the database does in the names of lists.
-  return sql`${raw(`'${name}.${column.name}='`)} || (${placeholder(only)}::${raw(column.getSQLType())})::text`;
+  const value =
+    operatorOf(only) === 'in' ? sql`kept.value` : sql`${placeholder(only)}::${raw(column.getSQLType())}`;
+  return sql`${raw(`'${name}.${column.name}='`)} || (${value})::text`;
 }

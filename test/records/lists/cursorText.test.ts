@@ -12,7 +12,7 @@ t.test('a cursor with any one character changed, missing or added is invalid', a
         if (character !== cursor[i]) wrong.push(cursor.slice(0, i) + character + cursor.slice(i + 1));
     }
     t.same(
-      wrong.filter(text => [1, 2].some(parts => readCursor('things', text, parts) !== undefined)),
+      wrong.filter(text => [1, 2].some(parts => readCursor('things', text, [parts]) !== undefined)),
       [],
     );
   }
@@ -20,7 +20,7 @@ t.test('a cursor with any one character changed, missing or added is invalid', a
 
 t.test('a forged cursor without a valid id, or with other parts, is invalid', async t => {
   for (const place of [['x'], [id.toUpperCase()], [id, id], ['\0', id], [id, '']])
-    t.equal(readCursor('things', makeCursor('things', place), 1), undefined, JSON.stringify(place));
-  t.equal(readCursor('things', makeCursor('things', [id]), 2), undefined);
-  t.equal(readCursor('things', makeCursor('things', ['a', 'b', id]), 2), undefined);
+    t.equal(readCursor('things', makeCursor('things', place), [1]), undefined, JSON.stringify(place));
+  t.equal(readCursor('things', makeCursor('things', [id]), [2]), undefined);
+  t.equal(readCursor('things', makeCursor('things', ['a', 'b', id]), [2]), undefined);
 });
