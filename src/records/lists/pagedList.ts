@@ -20,8 +20,9 @@ import {
   ownFilter,
   wrongParameter,
 } from './rules.ts';
-import { candidates, type PageReading, partsOf, type Selection, wayOf } from './selection.ts';
-import { isKept, type Plan, planPage, positionValue } from './statements.ts';
+import { ids, type PageReading, partsOf, type Selection } from './selection.ts';
+import { type Plan, planPage, positionValue } from './statements.ts';
+import { fewRows, waysByCursor, waysByNumber } from './ways.ts';
 
 /** The ids of parents that have a list each, and the filter that selects the list of one id. */
 export interface Parents<Filter extends string = string> {
@@ -29,8 +30,8 @@ export interface Parents<Filter extends string = string> {
   ids: string[];
 }
 
-/** The most rows that are found, filtered and sorted for a page before another way is tried. */
-const few = 1000;
+/** How many rows were counted for a page, which each of its rows repeats. */
+const passedIn = ([first]: unknown[][]) => Number(first?.at(-1));
 /** The most statements of a list that are prepared: PostgreSQL keeps each on each connection. */
 const mostPrepared = 200;
 const mostPlans = 1000;
@@ -65,25 +66,27 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const { rules, reading, values } = this.#ask(context, query);
     const [part, ...otherParts] = partsOf(rules, reading);
     const used = otherParts.length > 0 ? reading.used : reading.used.concat(part ?? []);
-    const page = wayOf(rules, { ...reading, used, from: 'number' });
-    const { run, toRecord } = this.#planOf(rules, page);
-    const read = (db: Connection, $most: number) => run(db, { ...values, $most });
-    const rows =
-      (page.way !== 'ordered' &&
-        !isKept(rules, page) &&
-        (await this.#readFew(context.db, rules, page, values))) ||
-      (await readAndCharge(context, read, ([first]) => Number(first?.at(-1))));
-    const data = rows.filter(([first]) => first !== null).map(toRecord) as T[];
-    const { page: number = 1, limit } = query;
+    const read = async (db: Connection, $most: number) => {
+      let [rows, plan]: [unknown[][], Plan | undefined] = [[], undefined];
+      for (const way of waysByNumber(rules, { ...reading, used, from: 'number' }, $most)) {
+        plan = this.#planOf(rules, way);
+        rows = await plan.run(db, { ...values, $most });
+        if (passedIn(rows) < $most) break;
+      }
+      return { rows, toRecord: plan?.toRecord };
+    };
+    const { rows, toRecord } = await readAndCharge(context, read, ({ rows }) => passedIn(rows));
+    const data = rows.filter(([first]) => first !== null).map(row => toRecord?.(row)) as T[];
+    const { page = 1, limit } = query;
     const total = Number(rows[0]?.at(-2));
-    const meta = { page: number, limit, total, totalPages: Math.ceil(total / limit) };
-    return { data, meta, hasNext: number * limit < total };
+    const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
+    return { data, meta, hasNext: page * limit < total };
   }
 
   async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
     const asked = this.#ask(context, query);
     const { rules, reading, isBackward } = asked;
-    const plan = this.#planOf(rules, wayOf(rules, { ...reading, from: 'end' }));
+    const plan = this.#planOf(rules, { ...reading, from: 'end', by: ids, way: 'ordered' });
     const lengths = partsOf(rules, reading).map(([part]) => (part === nullsOfSort ? 1 : plan.length));
     const start = positionIn(asked, lengths);
     const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error => {
@@ -192,28 +195,17 @@ export class PagedList<T, Filter extends string, Sort extends string> {
       ? [reading.descending ? '$below' : '$above']
       : position.map((_, i) => positionValue(i));
     const placed = Object.fromEntries(position.map((value, index) => [names[index], value]));
-    const page = wayOf(rules, { ...reading, from: position.length > 1 ? 'position' : 'end' });
-    const all = { ...values, ...placed };
-    if (page.way === 'ordered') return this.#planOf(rules, page).run(context.db, all);
-    const found = await this.#readFew(context.db, rules, page, all);
-    if (found) return found.filter(([first]) => first !== null);
-    // Nobody knows how long this takes, so other reads do not wait for its connection.
-    const { run } = this.#planOf(rules, page);
-    return readOnConnectionFor(context, Number.POSITIVE_INFINITY, db => run(db, all));
-  }
-
-  /** Reads a page by the first index that finds few rows; undefined if each of them finds many. */
-  async #readFew(
-    db: Connection,
-    rules: ListRules,
-    page: PageReading,
-    values: Asked['values'],
-  ): Promise<unknown[][] | undefined> {
-    for (const by of candidates(rules, page)) {
-      const rows = await this.#planOf(rules, { ...page, by, way: 'few' }).run(db, { ...values, $most: few });
-      if (Number(rows[0]?.at(-1)) < few) return rows;
+    const from = position.length > 1 ? 'position' : 'end';
+    for (const { way, $most } of waysByCursor(rules, { ...reading, from })) {
+      const { run } = this.#planOf(rules, way);
+      const read = (db: Connection) => run(db, { ...values, ...placed, $most });
+      // Other reads do not wait for the connection of what may take long.
+      const passed = way.way === 'ordered' || $most === fewRows ? 0 : Number.POSITIVE_INFINITY;
+      const rows = await readOnConnectionFor(context, passed, read);
+      const isEnough = way.way !== 'gathered' ? rows.length >= Number(values.limit) : passedIn(rows) < $most;
+      if (isEnough || $most === Number.MAX_SAFE_INTEGER) return rows.filter(([first]) => first !== null);
     }
-    return undefined;
+    return [];
   }
 
   /** The page of these rows. One row more than the limit shows that there are more. */

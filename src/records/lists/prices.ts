@@ -4,7 +4,7 @@ import type { Connection } from '#src/database/connection.ts';
 /** Rows that may be counted or passed for one point. */
 export const rowsPerPoint = 10_000;
 /** Points above which a list is costly: other reads would wait for the connection that it uses. */
-const costlyAbove = 10;
+export const costlyAbove = 10;
 
 /** Reads on the connection for costly work if it passes so many rows. A transaction keeps its own connection. */
 export const readOnConnectionFor = <T>(

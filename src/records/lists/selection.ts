@@ -34,11 +34,11 @@ export interface PageReading extends Selection {
   from: 'number' | 'position' | 'end';
   brief?: boolean | undefined;
   /**
-   * `ordered` reads an index that has the records in the order of the list. `few` finds all rows by `by` if there are
-   * few, then filters and sorts them; `all` does so however many there are. `planned` leaves it to PostgreSQL, which
-   * knows the values.
+   * `ordered`: from an index that has the records in the order of the list. `gathered`: all rows of `by` are filtered and
+   * sorted, if there are fewer than `$most`. `walked`: the next `$most` rows in the order of the list are filtered.
+   * `planned`: as PostgreSQL likes best, which knows the values.
    */
-  way: 'ordered' | 'few' | 'all' | 'planned';
+  way: 'ordered' | 'gathered' | 'walked' | 'planned';
 }
 
 const { placeholder } = sql;
@@ -92,17 +92,8 @@ export function partsOf(rules: ListRules, reading: Sorted): Criterion[][] {
 export const isMerged = ({ counted }: ListRules, criteria: Criterion[]) =>
   counted !== undefined && criteria.length === 1 && criteria.every(each => operatorOf(each) === 'in');
 
-/** How a page is read: in order, or else by the most promising filter. Only a search is never left to PostgreSQL. */
-export function wayOf(rules: ListRules, page: Omit<PageReading, 'by' | 'way'>): PageReading {
-  const [best = ids] = candidates(rules, page);
-  const by = page.used.includes(search) ? search : best;
-  const isInOrder = isOrdered(rules, { ...page, by });
-  // PostgreSQL expects a word to be in far more or far fewer records than it is.
-  return { ...page, by, way: isInOrder ? 'ordered' : by === search ? 'all' : 'planned' };
-}
-
 /** Whether one index has the records in the order of the list, and no others between them. */
-function isOrdered(rules: ListRules, reading: Selection & Sorted): boolean {
+export function isOrdered(rules: ListRules, reading: Selection & Sorted): boolean {
   const { by, hasPeriod } = reading;
   const [column] = sortedBy(rules, reading);
   const used = reading.used.filter(each => each !== valuesOfSort);
@@ -115,7 +106,7 @@ function isOrdered(rules: ListRules, reading: Selection & Sorted): boolean {
   );
 }
 
-/** The filters whose index may find few rows, the most promising first. */
+/** The filters whose indexes may have few rows, the most promising first, then those of the application. */
 export function candidates(
   rules: ListRules,
   { used, hasPeriod }: Pick<Selection, 'used' | 'hasPeriod'>,
@@ -125,13 +116,14 @@ export function candidates(
   const indexed = (rules.indexed ?? names).filter(name => names.includes(name));
   const isEqual = (name: string) => indexOf(rules, name) !== undefined && used.includes(name);
   const rank = (name: string) => {
-    if (isEqual(name)) return counted.includes(name) ? 3 : 0;
-    if (name === search) return 1;
+    if (name === search) return 0;
+    if (isEqual(name)) return counted.includes(name) ? 3 : 1;
     return name === ids || indexOf(rules, name) ? 2 : 4;
   };
   // The index of a filter with one value has the rows of a period, too.
   const period = hasPeriod && !indexed.some(isEqual) ? [ids] : [];
-  return [...indexed, ...period].toSorted((a, b) => rank(a) - rank(b));
+  const sorted = [...indexed, ...period].toSorted((a, b) => rank(a) - rank(b));
+  return sorted.length > 0 ? sorted : [ids];
 }
 
 /** The condition of these criteria, and of the period, which is a range of ids, because ids begin with their time. */

@@ -13,7 +13,7 @@ import {
 } from '#drizzle/orm.ts';
 import { filterOf } from '#schemas/parts/filters.ts';
 import { rowMapper, rowsOf, unknownValue } from '#src/database/statements/statement.ts';
-import { chosenAmong, countQuery, counts, isRangeOfIds, nameOf, pairs, rowsBy } from './counts.ts';
+import { countQuery, isRangeOfIds, nameOf, pairs, rowsBy } from './counts.ts';
 import { nullsOfSort, operatorOf, valueIn } from './criteria.ts';
 import { bookkeeping, type ListRules } from './rules.ts';
 import {
@@ -23,6 +23,8 @@ import {
   joinComma,
   matching,
   numberIn,
+  ofFilter,
+  ofOthers,
   type PageReading,
   parent,
   parents,
@@ -61,11 +63,11 @@ function pageStatement(rules: ListRules, reading: PageReading): SQL {
     const page = recordQuery(rules, reading);
     return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknownValue('$most')}`;
   }
-  if (reading.from !== 'number' && reading.way !== 'few') return recordQuery(rules, reading);
-  const { start, few, ...begin } = startQuery(rules, reading);
+  if (reading.from !== 'number' && reading.way !== 'gathered') return recordQuery(rules, reading);
+  const { start, ...begin } = startQuery(rules, reading);
   const records = recordQuery(rules, reading, begin);
   // A plain join, because Citus refuses a lateral one with a distributed table.
-  return sql`with ${few} start as (${start})
+  return sql`with start as (${start})
     select record.*, start.* from start left join (${records}) as record on true`;
 }
 
@@ -92,30 +94,28 @@ interface PageStart {
 }
 
 function recordQuery(rules: ListRules, reading: PageReading, start: PageStart = {}): SQL {
-  const { descending, from, way } = reading;
+  const { from, way } = reading;
   // PostgreSQL plans with a limit that it knows.
   const number = way === 'planned' ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(rules);
   const limit = number('limit');
   const skip = from === 'number' ? (start.skip ?? number('$skip')) : undefined;
-  const direction = raw(descending ? 'desc' : 'asc');
   const { source, where, order } = rowsToRead(
     rules,
     reading,
     start.bound,
     skip ? sql`${limit} + ${skip}` : limit,
   );
-  const [first] = order;
-  const isSplit = partsOf(rules, reading).length > 1;
-  const ordered = order.map(
-    part => sql`${part} ${direction} ${isSplit && part === first ? sql`nulls last` : undefined}`,
-  );
-  return sql`select ${joinComma(rowColumns(rules, reading))} from ${source} where ${and(start.isPaid, where) ?? sql`true`}
+  const last = partsOf(rules, reading).length > 1 ? sql`nulls last` : undefined;
+  const ordered = order.map((part, i) => sql`${part} ${directionOf(reading)} ${i === 0 ? last : undefined}`);
+  return sql`select ${joinComma(rowColumns(rules, reading))} from ${source} where ${and(start.isPaid, where)}
     order by ${joinComma(ordered)} limit ${limit} ${skip && sql`offset ${skip}`}`;
 }
 
+const directionOf = ({ descending }: PageReading) => raw(descending ? 'desc' : 'asc');
+
 interface Rows {
   source: SQLWrapper;
-  where?: SQL | undefined;
+  where: SQL;
   order: SQLWrapper[];
 }
 
@@ -123,52 +123,56 @@ interface Rows {
 function rowsToRead(rules: ListRules, reading: PageReading, bound: SQL | undefined, most: SQLWrapper): Rows {
   const { table } = rules;
   const { used, by, way, from, descending, hasPeriod, perParent } = reading;
+  const direction = directionOf(reading);
   const order = positionColumns(rules, reading);
-  const inOrderOfIds = isById(rules, reading);
-  const position = from === 'position' && !inOrderOfIds ? beyond(order, descending) : undefined;
-  if (bound) return { source: table, where: and(bound, matching(rules, reading, used, false)), order };
-  if (way === 'few' || way === 'all') {
-    const rows = way === 'few' ? sql`few` : sql`(select * ${rowsBy(rules, reading)} offset 0)`;
-    const range = inOrderOfIds ? matching(rules, reading, [], true) : position;
-    return {
-      source: sql`${rows} as ${nameOf(rules)}`,
-      where: and(range, chosenAmong(rules, reading)),
-      order,
-    };
+  const inOrderOfIds = order.length === 1;
+  const place = and(
+    from === 'position' && !inOrderOfIds ? beyond(order, descending) : undefined,
+    matching(rules, reading, ofFilter(reading, '$sort'), hasPeriod || inOrderOfIds),
+  );
+  const all = matching(rules, reading, used, false);
+  const named = (rows: SQL) => sql`(${rows}) as ${nameOf(rules)}`;
+  if (bound) return { source: table, where: sql`${bound} and ${all}`, order };
+  if (way === 'gathered') {
+    const where = sql`${place} and ${matching(rules, reading, ofOthers(reading), false)}`;
+    return { source: named(sql`select * ${rowsBy(rules, reading)} offset 0`), where, order };
+  }
+  if (way === 'walked') {
+    const ordered = joinComma(order.map(part => sql`${part} ${direction}`));
+    const rows = sql`select * from ${table} where ${place} order by ${ordered} limit ${numberIn(rules)('$most')}`;
+    return { source: named(rows), where: all, order };
   }
   const index = indexOf(rules, by);
   if (way === 'ordered' && inOrderOfIds && index) {
-    if (isMerged(rules, used)) return { source: mergedRows(rules, reading, index, most), order };
-    const isRange = isRangeOfIds(rules, reading);
-    const value = by === perParent ? parent : valueIn(rules, by);
-    const where = isRange
-      ? and(pairs(rules, index, value), chosenAmong(rules, reading))
-      : matching(rules, reading, used, true);
-    return { source: table, where, order: [index, table.id] };
+    const inIndex = [index, table.id];
+    const others = matching(rules, reading, ofOthers(reading), false);
+    if (isMerged(rules, used)) {
+      const rows = sql`select * from ${table} where ${pairs(rules, index, parent)}
+        order by ${index} ${direction}, ${table.id} ${direction} limit ${most}`;
+      const values = sql`unnest(${valueIn(rules, used[0] as string)}) as parent(id)`;
+      return { source: sql`${values} cross join lateral ${named(rows)}`, where: others, order };
+    }
+    if (isRangeOfIds(rules, reading)) {
+      const value = by === perParent ? parent : valueIn(rules, by);
+      return { source: table, where: sql`${pairs(rules, index, value)} and ${others}`, order: inIndex };
+    }
+    // Without the other bound: PostgreSQL expects few ids between two unknown ones, and would read them all.
+    const [sign, end] = descending ? [raw('<'), '$below'] : [raw('>'), '$above'];
+    const beyondId = sql`${table.id} ${sign} ${placeholder(end)}`;
+    return { source: table, where: sql`${hasPeriod ? place : beyondId} and ${all}`, order: inIndex };
   }
-  const where = and(position, matching(rules, reading, used, inOrderOfIds || hasPeriod));
+  const where = sql`${place} and ${all}`;
   if (partsOf(rules, reading).length < 2 || !descending || perParent !== undefined)
     return { source: table, where, order };
-  // An index read backwards has the nulls first, so the records without a value are read behind the others.
+  // An index that is read backwards has the nulls first: those are read behind the others.
   const [column] = order as [SQLWrapper];
   const part = (condition: SQL) =>
-    sql`(select * from ${table} where ${and(where, condition)} order by ${column} desc, ${table.id} desc limit ${most})`;
-  const source = sql`(${part(isNotNull(column))} union all ${part(isNull(column))}) as ${nameOf(rules)}`;
-  return { source, order };
-}
-
-/** The first rows of each value of a filter. */
-function mergedRows(
-  rules: ListRules,
-  { used, descending }: PageReading,
-  index: SQLWrapper,
-  most: SQLWrapper,
-): SQL {
-  const { table } = rules;
-  const direction = raw(descending ? 'desc' : 'asc');
-  const rows = sql`select * from ${table} where ${pairs(rules, index, parent)}
-    order by ${index} ${direction}, ${table.id} ${direction} limit ${most}`;
-  return sql`unnest(${valueIn(rules, used[0] as string)}) as parent(id) cross join lateral (${rows}) as ${nameOf(rules)}`;
+    sql`(select * from ${table} where ${where} and ${condition} order by ${column} desc, ${table.id} desc limit ${most})`;
+  return {
+    source: named(sql`${part(isNotNull(column))} union all ${part(isNull(column))}`),
+    where: sql`true`,
+    order,
+  };
 }
 
 /** The placeholder of a value of the position. */
@@ -186,37 +190,34 @@ function beyond(position: SQLWrapper[], descending: boolean): SQL {
  * The total, and where a page by number begins. For a list whose totals are kept, `list_position`
  * (drizzle/migrations/*_lists.sql) knows both. Any other list is counted, and the rows before the page are skipped.
  */
-function startQuery(rules: ListRules, reading: PageReading): PageStart & { start: SQL; few?: SQL } {
+function startQuery(rules: ListRules, reading: PageReading): PageStart & { start: SQL } {
   const { table } = rules;
-  const { descending, from, way, used } = reading;
-  const most = numberIn(rules)('$most');
+  const { descending, way, used } = reading;
+  const list = way === 'gathered' ? undefined : keptList(rules, reading);
   // Reads no records when more rows were counted than are paid for.
-  const isPaid = sql`(select passed from start) < ${most}`;
-  if (way === 'few') {
-    const few = sql`few as materialized (select * ${rowsBy(rules, reading)} limit ${most}),`;
-    const counted = from === 'number' ? counts(rules, reading) : sql`count(*) as passed`;
-    return { few, start: sql`select ${counted} from few as ${nameOf(rules)}`, isPaid };
-  }
-  const list = keptList(rules, reading);
+  const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
   if (list === undefined) return { start: sql`select ${countQuery(rules, reading)}`, isPaid };
   const position = (skip: SQLWrapper) => sql`list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
-  const passed = (total: SQL) =>
-    sql`select ${total} as total, least(${total}, ${placeholder('$skip')}::bigint) as passed`;
-  if (isMerged(rules, used)) {
-    const kept = sql`unnest(${valueIn(rules, used[0] as string)}) as kept(value) cross join ${position(raw('0'))}`;
-    return { start: sql`${passed(sql`coalesce(sum(total), 0)`)} from ${kept}`, isPaid };
+  if (isById(rules, reading) && !isMerged(rules, used)) {
+    const start = sql`select bound, remaining, total, 0 as passed from ${position(placeholder('$skip'))}`;
+    const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
+    return { start, bound, skip: sql`(select remaining from start)` };
   }
-  if (!isById(rules, reading))
-    return { start: sql`${passed(sql`total`)} from ${position(raw('0'))}`, isPaid };
-  const start = sql`select bound, remaining, total, 0 as passed from ${position(placeholder('$skip'))}`;
-  const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
-  return { start, bound, skip: sql`(select remaining from start)` };
+  const lists = isMerged(rules, used)
+    ? sql`unnest(${valueIn(rules, used[0] as string)}) as kept(value) cross join ${position(raw('0'))}`
+    : position(raw('0'));
+  const passed = sql`least(coalesce(sum(total), 0), ${placeholder('$skip')}::bigint)`;
+  return { start: sql`select coalesce(sum(total), 0) as total, ${passed} as passed from ${lists}`, isPaid };
 }
 
-export const isKept = (rules: ListRules, page: PageReading) => keptList(rules, page) !== undefined;
+export const isKept = (rules: ListRules, page: Pick<PageReading, 'used' | 'hasPeriod'>) =>
+  keptList(rules, page) !== undefined;
 
 /** The name of a list whose total `list_watch` keeps, or of one of several lists; undefined for other lists. */
-function keptList({ table, filters, counted }: ListRules, { used, hasPeriod }: PageReading): SQL | undefined {
+function keptList(
+  { table, filters, counted }: ListRules,
+  { used, hasPeriod }: Pick<PageReading, 'used' | 'hasPeriod'>,
+): SQL | undefined {
   const [only, ...others] = used;
   if (counted === undefined || hasPeriod || others.length > 0) return undefined;
   const name = getTableName(table);
