@@ -6,11 +6,11 @@ import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { rowsOf } from '#src/database/statements/statement.ts';
 import { type Asked, ask, isNoValue, nameOfList, positionIn, wrongCursor } from './asked.ts';
-import { totalsStatement } from './counts.ts';
 import { nullsOfSort } from './criteria.ts';
 import { type CursorPosition, makeCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
+import { totalsStatement } from './rows.ts';
 import {
   type Criteria,
   type Cursors,
@@ -220,7 +220,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   #planOf(rules: ListRules, page: PageReading): Plan {
-    return this.#kept(this.#plans, page, isRare => planPage(rules, page, isRare));
+    return this.#kept(this.#plans, page, isRare => planPage(rules, { ...page, isRare }));
   }
 
   /**

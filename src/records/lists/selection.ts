@@ -1,15 +1,5 @@
-import { and, type SQLWrapper, sql } from '#drizzle/orm.ts';
 import { filterOf } from '#schemas/parts/filters.ts';
-import { unknownValue } from '#src/database/statements/statement.ts';
-import {
-  type Criterion,
-  conditionOf,
-  indexedPart,
-  nullsOfSort,
-  operatorOf,
-  search,
-  valuesOfSort,
-} from './criteria.ts';
+import { type Criterion, indexedPart, nullsOfSort, operatorOf, search, valuesOfSort } from './criteria.ts';
 import type { ListRules } from './rules.ts';
 
 /** Which records a list has, without the values of its criteria: a statement has placeholders with their names. */
@@ -21,8 +11,8 @@ export interface Selection {
   /** The filter in whose index rows are found and counted, or `ids`. */
   by: string;
 }
-/** Stands for the index of the ids, which a period is found in. */
-export const ids = '';
+/** Stand for the index of the ids, which has the period, and for that of the sort. */
+export const [ids, ofSort] = ['', '$sort'];
 
 /** How a page of a list is read. Each combination is one statement. */
 export interface PageReading extends Selection {
@@ -39,15 +29,9 @@ export interface PageReading extends Selection {
    * `planned`: as PostgreSQL likes best, which knows the values.
    */
   way: 'ordered' | 'gathered' | 'walked' | 'planned';
+  /** Whether PostgreSQL plans it for its values, and forgets it. */
+  isRare?: boolean;
 }
-
-const { placeholder } = sql;
-export const joinComma = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
-export const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
-
-/** The id of one parent, in a statement that reads a list for each id in the placeholder `$parents`. */
-export const parent = sql`parent.id`;
-export const parents = sql`unnest(string_to_array(${unknownValue('$parents', 'text')}, ',')::uuid[]) as parent(id)`;
 
 type Sorted = Pick<PageReading, 'sort' | 'used'>;
 
@@ -70,11 +54,6 @@ export const positionColumns = (rules: ListRules, reading: Sorted) => [
 
 /** What the index of a filter has; undefined if that is not a column or an expression. */
 export const indexOf = ({ filters }: ListRules, filter: string) => indexedPart(filters[filter]);
-
-/** The criteria of one filter, and those of others. */
-export const ofFilter = ({ used }: Pick<Selection, 'used'>, by: string) =>
-  used.filter(each => filterOf(each) === by);
-export const ofOthers = ({ used, by }: Selection) => used.filter(each => filterOf(each) !== by);
 
 /**
  * The parts of a list, one behind the other: the records with a value of the sort, then those without one. Each is the
@@ -125,14 +104,3 @@ export function candidates(
   const sorted = [...indexed, ...period].toSorted((a, b) => rank(a) - rank(b));
   return sorted.length > 0 ? sorted : [ids];
 }
-
-/** The condition of these criteria, and of the period, which is a range of ids, because ids begin with their time. */
-export function matching(rules: ListRules, { perParent }: Selection, used: Criterion[], hasPeriod: boolean) {
-  const { id } = rules.table;
-  const period = sql`${id} > ${placeholder('$above')} and ${id} < ${placeholder('$below')}`;
-  const conditions = used.map(each => conditionOf(rules, each, each === perParent ? parent : undefined));
-  return and(hasPeriod ? period : undefined, ...conditions) ?? sql`true`;
-}
-
-/** Citus refuses a limit unknown to the planner on a table that it has spread. Such tables have no kept totals. */
-export const numberIn = ({ counted }: ListRules) => (counted === undefined ? placeholder : unknownValue);

@@ -13,37 +13,35 @@ import {
 } from '#drizzle/orm.ts';
 import { filterOf } from '#schemas/parts/filters.ts';
 import { rowMapper, rowsOf, unknownValue } from '#src/database/statements/statement.ts';
-import { countQuery, isRangeOfIds, nameOf, pairs, rowsBy } from './counts.ts';
 import { nullsOfSort, operatorOf, valueIn } from './criteria.ts';
-import { bookkeeping, type ListRules } from './rules.ts';
 import {
-  indexOf,
-  isById,
-  isMerged,
+  choosing,
+  countQuery,
+  hasRange,
   joinComma,
   matching,
+  nameOf,
   numberIn,
-  ofFilter,
-  ofOthers,
-  type PageReading,
   parent,
   parents,
-  partsOf,
-  positionColumns,
+  rangeOfIds,
+  rowsBy,
   tuple,
-} from './selection.ts';
+} from './rows.ts';
+import { bookkeeping, type ListRules } from './rules.ts';
+import { ids, isById, isMerged, ofSort, type PageReading, partsOf, positionColumns } from './selection.ts';
 
 const { placeholder, raw } = sql;
 
 export type Plan = ReturnType<typeof planPage>;
 
 /** The statement of a page, and how its rows are read. */
-export function planPage(rules: ListRules, reading: PageReading, isRare: boolean) {
+export function planPage(rules: ListRules, reading: PageReading) {
   const columns = rowColumns(rules, reading);
   const position = positionColumns(rules, reading).map(column => columns.indexOf(column));
   const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
   return {
-    run: rowsOf(pageStatement(rules, reading), isRare),
+    run: rowsOf(pageStatement(rules, reading), reading.isRare),
     toRecord: rowMapper(recordColumns(rules, reading)),
     /** How many values a position has: those of the sort, and the id. */
     length: position.length,
@@ -93,86 +91,55 @@ interface PageStart {
   isPaid?: SQL;
 }
 
-function recordQuery(rules: ListRules, reading: PageReading, start: PageStart = {}): SQL {
-  const { from, way } = reading;
-  // PostgreSQL plans with a limit that it knows.
-  const number = way === 'planned' ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(rules);
-  const limit = number('limit');
-  const skip = from === 'number' ? (start.skip ?? number('$skip')) : undefined;
-  const { source, where, order } = rowsToRead(
-    rules,
-    reading,
-    start.bound,
-    skip ? sql`${limit} + ${skip}` : limit,
-  );
-  const last = partsOf(rules, reading).length > 1 ? sql`nulls last` : undefined;
-  const ordered = order.map((part, i) => sql`${part} ${directionOf(reading)} ${i === 0 ? last : undefined}`);
-  return sql`select ${joinComma(rowColumns(rules, reading))} from ${source} where ${and(start.isPaid, where)}
-    order by ${joinComma(ordered)} limit ${limit} ${skip && sql`offset ${skip}`}`;
-}
-
-const directionOf = ({ descending }: PageReading) => raw(descending ? 'desc' : 'asc');
-
-interface Rows {
-  source: SQLWrapper;
-  where: SQL;
-  order: SQLWrapper[];
-}
-
-/** Where the rows of a page come from, the condition of those that match beyond its position, and their order. */
-function rowsToRead(rules: ListRules, reading: PageReading, bound: SQL | undefined, most: SQLWrapper): Rows {
+function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPaid }: PageStart = {}): SQL {
   const { table } = rules;
-  const { used, by, way, from, descending, hasPeriod, perParent } = reading;
-  const direction = directionOf(reading);
-  const order = positionColumns(rules, reading);
-  const inOrderOfIds = order.length === 1;
-  const place = and(
-    from === 'position' && !inOrderOfIds ? beyond(order, descending) : undefined,
-    matching(rules, reading, ofFilter(reading, '$sort'), hasPeriod || inOrderOfIds),
-  );
-  const all = matching(rules, reading, used, false);
+  const { used, way, from, descending, hasPeriod, perParent, isRare } = reading;
+  const position = positionColumns(rules, reading);
+  const inOrderOfIds = position.length === 1;
+  const inOrder = { ...reading, by: !inOrderOfIds ? ofSort : way === 'ordered' ? reading.by : ids };
+  // PostgreSQL plans with a limit that it knows.
+  const number = isRare ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(rules);
+  const offset = from === 'number' ? (skip ?? number('$skip')) : undefined;
+  const end = sql`limit ${number('limit')} ${offset && sql`offset ${offset}`}`;
+  const beginning = sql`limit ${number('limit')} ${offset && sql`+ ${offset}`}`;
+  const select = sql`select ${joinComma(rowColumns(rules, reading))}`;
+  const direction = raw(descending ? 'desc' : 'asc');
+  const last = descending && partsOf(rules, reading).length > 1 ? sql`nulls last` : undefined;
+  const order = position.map((column, i) => sql`${column} ${direction} ${i === 0 ? last : undefined}`);
+  const sorted = (rows: SQLWrapper, condition?: SQL) =>
+    sql`${select} from ${rows} where ${and(isPaid, condition) ?? sql`true`} order by ${joinComma(order)} ${end}`;
   const named = (rows: SQL) => sql`(${rows}) as ${nameOf(rules)}`;
-  if (bound) return { source: table, where: sql`${bound} and ${all}`, order };
-  if (way === 'gathered') {
-    const where = sql`${place} and ${matching(rules, reading, ofOthers(reading), false)}`;
-    return { source: named(sql`select * ${rowsBy(rules, reading)} offset 0`), where, order };
-  }
+
+  const beyondPosition = from === 'position' && !inOrderOfIds ? beyond(position, descending) : undefined;
+  const place = inOrderOfIds ? rangeOfIds(rules) : beyondPosition;
+  if (bound) return sorted(table, and(bound, matching(rules, reading, used)));
+  if (way === 'gathered')
+    return sorted(
+      named(sql`select * ${rowsBy(rules, reading)} offset 0`),
+      and(place, choosing(rules, reading)),
+    );
+  const others = choosing(rules, inOrder);
   if (way === 'walked') {
-    const ordered = joinComma(order.map(part => sql`${part} ${direction}`));
-    const rows = sql`select * from ${table} where ${place} order by ${ordered} limit ${numberIn(rules)('$most')}`;
-    return { source: named(rows), where: all, order };
+    const next = sql`select * ${rowsBy(rules, inOrder, beyondPosition, descending)} limit ${number('$most')}`;
+    return sorted(named(next), others);
   }
-  const index = indexOf(rules, by);
-  if (way === 'ordered' && inOrderOfIds && index) {
-    const inIndex = [index, table.id];
-    const others = matching(rules, reading, ofOthers(reading), false);
-    if (isMerged(rules, used)) {
-      const rows = sql`select * from ${table} where ${pairs(rules, index, parent)}
-        order by ${index} ${direction}, ${table.id} ${direction} limit ${most}`;
-      const values = sql`unnest(${valueIn(rules, used[0] as string)}) as parent(id)`;
-      return { source: sql`${values} cross join lateral ${named(rows)}`, where: others, order };
-    }
-    if (isRangeOfIds(rules, reading)) {
-      const value = by === perParent ? parent : valueIn(rules, by);
-      return { source: table, where: sql`${pairs(rules, index, value)} and ${others}`, order: inIndex };
-    }
-    // Without the other bound: PostgreSQL expects few ids between two unknown ones, and would read them all.
-    const [sign, end] = descending ? [raw('<'), '$below'] : [raw('>'), '$above'];
-    const beyondId = sql`${table.id} ${sign} ${placeholder(end)}`;
-    return { source: table, where: sql`${hasPeriod ? place : beyondId} and ${all}`, order: inIndex };
+  if (inOrder.by !== ids && inOrderOfIds && isMerged(rules, used)) {
+    const each = sql`select * ${rowsBy(rules, inOrder, undefined, descending, parent)} ${beginning}`;
+    const values = sql`unnest(${valueIn(rules, used[0] as string)}) as parent(id)`;
+    return sorted(sql`${values} cross join lateral ${named(each)}`);
   }
-  const where = sql`${place} and ${all}`;
-  if (partsOf(rules, reading).length < 2 || !descending || perParent !== undefined)
-    return { source: table, where, order };
   // An index that is read backwards has the nulls first: those are read behind the others.
-  const [column] = order as [SQLWrapper];
-  const part = (condition: SQL) =>
-    sql`(select * from ${table} where ${where} and ${condition} order by ${column} desc, ${table.id} desc limit ${most})`;
-  return {
-    source: named(sql`${part(isNotNull(column))} union all ${part(isNull(column))}`),
-    where: sql`true`,
-    order,
-  };
+  if (last && perParent !== undefined) return sorted(table, and(beyondPosition, others));
+  if (last) {
+    const [column] = position as [SQLWrapper];
+    const part = (isPart: SQL) =>
+      sql`(select * ${rowsBy(rules, inOrder, and(others, isPart), true)} ${beginning})`;
+    return sorted(named(sql`${part(isNotNull(column))} union all ${part(isNull(column))}`));
+  }
+  // Without the other bound: PostgreSQL expects few ids between two unknown ones, and would read them all.
+  const next = sql`${table.id} ${raw(descending ? '<' : '>')} ${placeholder(descending ? '$below' : '$above')}`;
+  const isNext = inOrderOfIds && !hasPeriod && !hasRange(rules, inOrder) ? next : beyondPosition;
+  return sql`${select} ${rowsBy(rules, inOrder, and(isPaid, isNext, others), descending)} ${end}`;
 }
 
 /** The placeholder of a value of the position. */
