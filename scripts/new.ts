@@ -8,7 +8,7 @@ import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { countedFields, makeFiles, withResource } from './lib/resource/files.ts';
 import { makePlan, type Plan, wordsOfService } from './lib/resource/plan.ts';
 
-const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
+const usage = `npm run new -- <name> [--belongs-to …] [--fields …] [--search …] [--owner …] [--private] [--plural …]: writes a new resource: schema, table,
 migration, service and tests, ready to edit, and one line in src/domain/resources.ts. What is refused leaves nothing behind. Commit your work
 first: then git restore . && git clean -df undoes it. A database in which the service was started since keeps the table: drop it
 there, or the same name fails.
@@ -17,15 +17,17 @@ there, or the same name fails.
                 enum, of which the first is the default. With ? it may be null; with :unique no two records have the same
   --belongs-to  the resources that each record belongs to, such as order,user; with a name, author=user,editor=user;
                 of its own kind, parent=note?. Two of them and no field join two resources
+  --search      the strings and texts whose words a search finds (q), such as title,text
   --owner       the user in --belongs-to whose a record is: with the scope own they may change it
   --private     only the owner may read it, besides callers with the scope read
   --plural      the plural of the name, when it is not the usual one
 
-Example: npm run new -- invoice --belongs-to user --fields 'number:string:unique,amount:cents,status:draft|sent|paid,dueAt:time?'`;
+Example: npm run new -- invoice --belongs-to user --fields 'number:string:unique,amount:cents,status:draft|sent|paid,dueAt:time?' --search number`;
 
 const options = {
   'belongs-to': { type: 'string' },
   fields: { type: 'string' },
+  search: { type: 'string' },
   plural: { type: 'string' },
   owner: { type: 'string' },
   private: { type: 'boolean' },

@@ -17,7 +17,7 @@ const describeApi = (
 ) => `${capitalize(list.format(resources.map(({ nouns }) => nouns)))} over REST. The same data is available over GraphQL.
 
 - **Ids** are opaque strings. **Times** are RFC 3339 in UTC.
-- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have only cursors. Filters compare for equality.
+- **Lists** are paginated: \`data\` and \`meta\`, and a \`Link\` header. By number (\`page\`) there is a total; by cursor (\`after\` or \`before\`, empty to begin) a page costs the same at any depth. The audit log and the received events have only cursors. A filter compares for equality, or by its operator: \`status[in]=draft,published\`, \`amount[gte]=10\`, \`title[startsWith]=No\`, \`dueAt[isNull]=true\`; \`q\` searches for words.
 - **Bodies and query parameters** are strict: unknown members are refused by name, never dropped.
 - **Errors** all have one shape: \`{"error": {"message", "status", "details"}}\`. For invalid input \`details\` lists what is wrong and where; otherwise it holds a stable \`code\`.
 - **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation says which scope it needs; \`write\` includes \`read\`, and \`admin\` includes both. With \`own\` a person reads what is public, and writes what is theirs.

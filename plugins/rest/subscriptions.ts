@@ -19,8 +19,7 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox = async app => {
   app.get(
     '/subscriptions',
     route('listSubscriptions', 'List subscriptions', 'read', {
-      description:
-        'Payment events write them; there is no request that changes one. Filters compare for equality.',
+      description: 'Payment events write them; there is no request that changes one.',
       querystring: SubscriptionQuery,
       response: { 200: ref(SubscriptionList) },
     }),

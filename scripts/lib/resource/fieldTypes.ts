@@ -17,8 +17,10 @@ export interface FieldType {
   /** The words of an enum, of which the first is the default. */
   words?: string[];
   isSorted?: true;
-  isFiltered?: true;
+  /** The function of schemas/parts/filters.ts that makes its filter; `is` for equality alone. */
+  filter?: 'is' | 'anyOf' | 'range' | 'prefix';
   canBeUnique?: true;
+  canBeSearched?: true;
 }
 
 const textType = (most: number): FieldType => ({
@@ -27,12 +29,13 @@ const textType = (most: number): FieldType => ({
     `1, ${most}, 'The ${words}, 1 to ${most.toLocaleString('en')} characters.', '${capitalize(withArticle(words))}'`,
   column: 'textByCode',
   check: { name: 'length', rule: column => `char_length(${column}) between 1 and ${most}` },
+  canBeSearched: true,
 });
 const theWords = (words: string) => `'The ${words}.'`;
-const listed = { isSorted: true, isFiltered: true, canBeUnique: true } as const;
+const listed = { isSorted: true, filter: 'range', canBeUnique: true } as const;
 
 const types: Record<string, FieldType> = {
-  string: { ...textType(500), ...listed },
+  string: { ...textType(500), ...listed, filter: 'prefix' },
   // A long text does not fit into an index.
   text: textType(20_000),
   integer: { member: 'wholeNumber', args: theWords, column: 'integer', ...listed },
@@ -50,13 +53,14 @@ const types: Record<string, FieldType> = {
     check: { name: 'length', rule: column => `char_length(${column}) between 3 and 254` },
     indexed: column => `sql\`lower(\${${column}})\``,
     ...listed,
+    filter: 'is',
   },
   number: { member: 'number', args: theWords, column: 'doublePrecision', ...listed },
   boolean: {
     member: 'boolean',
     args: words => `'Whether it is ${words}.'`,
     column: 'boolean',
-    isFiltered: true,
+    filter: 'is',
   },
   time: { member: 'time', args: theWords, column: 'instant', ...listed },
   date: { member: 'date', args: theWords, column: 'date', ...listed },
@@ -78,7 +82,7 @@ function enumType(words: string[]): FieldType {
     check: { name: 'known', rule: column => `${column} in (${quoted(words)})` },
     words,
     isSorted: true,
-    isFiltered: true,
+    filter: 'anyOf',
   };
 }
 

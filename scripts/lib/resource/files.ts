@@ -11,7 +11,7 @@ export const makeFiles = (plan: Plan): Record<string, string> => ({
 });
 
 /** The schema of what clients send and get. */
-function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string {
+function schemaFile({ name, noun, nouns, title, parents, fields, search }: Plan): string {
   const members = [
     ...fields.map(field => `${field.name}: ${inBody(field, memberSchema(field), field.type.words)}`),
     ...parents.map(parent => {
@@ -19,21 +19,27 @@ function schemaFile({ name, noun, nouns, title, parents, fields }: Plan): string
       return `${parent.member}: ${inBody(parent, `{ ...Id, description: ${description} }`)}`;
     }),
   ];
-  const sorts = fields.filter(({ type, isOptional }) => type.isSorted && !isOptional);
+  const sorts = fields.filter(({ type }) => type.isSorted);
+  const filter = (name: string, description: string, kind = 'is') =>
+    `${name}: ${kind === 'is' ? `'${description}'` : `${kind}('${description}')`}`;
   const filters = [
     ...fields
-      .filter(({ type }) => type.isFiltered)
-      .map(field => `${field.name}: 'Only ${nouns} with exactly this ${field.words}.'`),
-    ...parents.map(parent => `${parent.name}: 'Only ${nouns} of the ${parent.resource.noun} with this id.'`),
+      .filter(({ type }) => type.filter)
+      .map(({ name, words, type }) => filter(name, `Only ${nouns} with exactly this ${words}.`, type.filter)),
+    ...parents.map(({ name, resource }) =>
+      filter(name, `Only ${nouns} of the ${resource.noun} with this id.`, 'anyOf'),
+    ),
   ];
   return `import type { Static } from '@sinclair/typebox';
 import { boolean, cents, date, email, Id, json, number, oneOf, text, time, wholeNumber } from './parts/common.ts';
 import { contractOf, orDefault, orNull } from './parts/contract.ts';
+import { anyOf, prefix, range } from './parts/filters.ts';
 
 export const ${name} = contractOf('${title}', '${capitalize(withArticle(noun))}.', {
   members: { ${members.join(', ')} },
   sorts: [${sorts.map(field => `'${field.name}'`).join(', ')}],
   filters: { ${filters.join(', ')} },
+  ${search.length > 0 ? `search: [${search.map(name => `'${name}'`).join(', ')}],` : ''}
 });
 export type ${title} = Static<typeof ${name}.record>;
 `;
@@ -55,7 +61,7 @@ function tableFile(plan: Plan): string {
   ];
   const rules = constraintLines(plan);
   return `import type { ${title} } from '#schemas/${name}.ts';
-import { type ColumnsOf, instant, json, recordColumns, textByCode } from '#drizzle/columns.ts';
+import { type ColumnsOf, instant, json, recordColumns, searchable, textByCode } from '#drizzle/columns.ts';
 import { bigint, boolean, check, date, doublePrecision, foreignKey, index, integer, pgTable, sql, uniqueIndex, uuid } from '#drizzle/orm.ts';
 ${importLines(plan, ({ plural }) => plural)}
 
@@ -75,8 +81,9 @@ function importLines({ name, parents }: Plan, nameIn: (resource: Parent['resourc
 
 /** Keys, indexes and checks. The index of a filter that is not unique ends in the id, as the order of a list does. */
 function constraintLines(plan: Plan): string[] {
-  const { plural, table, parents, fields } = plan;
-  const filtered = fields.filter(({ type, isUnique }) => type.isFiltered && !isUnique);
+  const { plural, table, parents, fields, search } = plan;
+  const filtered = fields.filter(({ type, isUnique }) => type.filter && !isUnique);
+  const words = search.map(name => `table.${name}`).join(', ');
   return [
     ...parents.map(({ member, column, resource }) => {
       const of = resource.plural === plural ? 'table' : resource.plural;
@@ -84,6 +91,9 @@ function constraintLines(plan: Plan): string[] {
     }),
     ...parents.map(({ name, member }) => indexOn(table, columnNamed(name), `table.${member}`)),
     ...filtered.map(field => indexOn(table, field.column, indexExpression(field))),
+    ...(words
+      ? [`index('${table}_search_index').using('gin', searchable([${words}])).with({ fastupdate: false })`]
+      : []),
     ...uniqueKeys(plan).map(
       ({ columns, indexed }) => `uniqueIndex('${table}_${columns.join('_')}_key').on(${indexed.join(', ')})`,
     ),
@@ -102,7 +112,8 @@ function columnLine(field: Field, title: string): string {
   const { name, column, type, isOptional } = field;
   const args = [column === name ? [] : `'${column}'`, type.options ?? []].flat();
   const made = `${type.column}(${args.join(', ')})`;
-  const words = type.words ? `.$type<${title}['${name}']>()` : '';
+  const value = `${title}['${name}']`;
+  const words = type.words ? `.$type<${isOptional ? `NonNullable<${value}>` : value}>()` : '';
   return `${made}${words}${notNull(field)}${type.words && !isOptional ? `.default('${type.words[0]}')` : ''}`;
 }
 

@@ -46,6 +46,8 @@ export interface Plan extends Named {
   fields: Field[];
   /** The parent that is the user who owns a record. */
   owner: Parent | undefined;
+  /** The fields with the words that a search finds. */
+  search: string[];
 }
 
 export interface Description {
@@ -54,6 +56,7 @@ export interface Description {
   fields?: string;
   owner?: string;
   private?: boolean;
+  search?: string;
 }
 
 /** A resource as its name and options describe it. */
@@ -85,7 +88,16 @@ export function makePlan(name = '', args: Description): Plan {
     parents,
     fields,
     owner: ownerIn(parents, args),
+    search: searchIn(fields, args),
   };
+}
+
+function searchIn(fields: Field[], { search }: Description): string[] {
+  const names = splitList(search);
+  const wrong = names.find(name => !fields.some(each => each.name === name && each.type.canBeSearched));
+  if (wrong !== undefined)
+    throw new UsageError(`--search names a field that is a string or a text, and '${wrong}' is not`);
+  return names;
 }
 
 const meanings: Record<string, string> = {

@@ -35,15 +35,15 @@ t.test('the steps of docs/add-a-handler.md add a handler, and an event has its e
   walkAndTry(t, 'docs/add-a-handler.md', '5. Try it'),
 );
 
-for (const [page, least, what] of [
-  ['docs/add-a-provider.md', 4, 'a provider'],
-  ['docs/add-a-resource.md', 12, 'notes with a rule, and change resources later'],
-] as const)
-  t.test(`the steps of ${page} add ${what}`, async t => {
-    const steps = blocksOf(page).filter(({ kind, file }) => kind === 'sh' || file);
-    t.ok(steps.length > least, 'there are steps');
-    await walk(t, steps, folder, tests);
-  });
+t.test('the steps of docs/add-a-provider.md add a provider', async t => {
+  const steps = blocksOf('docs/add-a-provider.md').filter(({ kind, file }) => kind === 'sh' || file);
+  t.ok(steps.length > 4, 'there are steps');
+  await walk(t, steps, folder, tests);
+});
+
+t.test('the steps of docs/add-a-resource.md add notes with a rule, change them, and let clients ask', t =>
+  walkAndTry(t, 'docs/add-a-resource.md', '6. Try it'),
+);
 
 t.test('the steps of docs/your-own.md add a route, a field, a setting, a job and a page', t =>
   walkAndTry(t, 'docs/your-own.md', 'Try it'),
