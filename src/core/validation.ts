@@ -3,6 +3,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
 import { anyJson, componentsIn, idPattern, wholeText } from '#schemas/parts/common.ts';
 import type { Violation } from '#schemas/parts/error.ts';
+import { filterOf } from '#schemas/parts/filters.ts';
 import { readInstant } from './instants.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
 
@@ -63,9 +64,10 @@ function violations(errors: ErrorObject[], part: Violation['in']): Violation[] {
   const listed = new Map<string, Violation>();
   for (const error of errors.slice(0, maxViolations)) {
     const violation = { in: part, path: violationPath(error), message: violationMessage(error, part) };
-    // The values of a parameter such as `status[in]` have no paths of their own.
+    // The values of a parameter such as `status[in]` have no paths of their own, and one refusal is enough.
     if (part === 'query') violation.path = violation.path.replace(/(?<=.)\/.*/, '');
-    listed.set(`${violation.path} ${violation.message}`, violation);
+    const key = part === 'query' ? violation.path : `${violation.path} ${violation.message}`;
+    if (!listed.has(key)) listed.set(key, violation);
   }
   const more = errors.length - maxViolations;
   return [...listed.values(), ...(more > 0 ? [{ in: part, path: '', message: `and ${more} more` }] : [])];
@@ -93,7 +95,9 @@ function violationMessage(error: ErrorObject, part: Violation['in']): string {
   const rules = parentSchema as Rules;
   switch (keyword) {
     case 'additionalProperties': {
-      const near = suggestName(params.additionalProperty, Object.keys(parentSchema.properties));
+      const known = Object.keys(parentSchema.properties);
+      const name = params.additionalProperty;
+      const near = suggestName(name, known) ?? known.find(each => each === filterOf(name));
       return near === undefined ? 'is not known' : `is not known; did you mean "${near}"?`;
     }
     case 'required':

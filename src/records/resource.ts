@@ -113,7 +113,7 @@ type Differing<A, B> = {
 /** The condition of a search. The subquery hides the words: PostgreSQL would take any plan but the one with the index. */
 const searchIn = (columns: (PgColumn | undefined)[]) => ({
   where: (text: SQLWrapper) => sql`${searchable(columns as PgColumn[])} @@ (
-    select nullif(array_to_string(search_words(${text}::text), ':* & '), '') || ':*')::tsquery`,
+    select nullif(array_to_string(array(select distinct unnest(search_words(${text}::text))), ':* & '), '') || ':*')::tsquery`,
 });
 
 /** An email address in lower case, as its index has it. */

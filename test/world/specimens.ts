@@ -103,7 +103,7 @@ export const specimen = resourceOf(
     filters: {
       isLight: {
         where: value =>
-          sql`coalesce(${specimenTable.weight} < 10 * ${specimenTable.bones}, false) = ${value}::boolean`,
+          sql`coalesce(${specimenTable.weight} < 10.0 * ${specimenTable.bones}, false) = ${value}::boolean`,
       },
     },
   },

@@ -24,7 +24,8 @@ export function openPostgres(server: Server, log: Log): Database {
   const reading = { ...server, connections: Math.ceil(server.connections / 2) };
   const readers = connectTo(reading);
   const writers = connectTo({ ...server, lockTimeout: writeLockTimeout });
-  const costly = connectTo({ ...server, connections: 1 });
+  // Two, so that one client, who has one at a time, does not make others wait.
+  const costly = connectTo({ ...server, connections: 2 });
   const writes = pooledConnection(writers);
   const listeners: ((message: string) => void)[] = [];
   // The probe has its own connection, where no answer waits behind other work: a late answer means a dead server.

@@ -6,7 +6,7 @@ import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { rowsOf } from '#src/database/statements/statement.ts';
 import { type Asked, ask, isNoValue, nameOfList, positionIn, wrongCursor } from './asked.ts';
-import { nullsOfSort } from './criteria.ts';
+import { nullsOfSort, search } from './criteria.ts';
 import { type CursorPosition, makeCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
@@ -22,7 +22,7 @@ import {
 } from './rules.ts';
 import { ids, type PageReading, partsOf, type Selection } from './selection.ts';
 import { type Plan, planPage, positionValue } from './statements.ts';
-import { fewRows, waysByCursor, waysByNumber } from './ways.ts';
+import { type Page, waysOf } from './ways.ts';
 
 /** The ids of parents that have a list each, and the filter that selects the list of one id. */
 export interface Parents<Filter extends string = string> {
@@ -30,8 +30,14 @@ export interface Parents<Filter extends string = string> {
   ids: string[];
 }
 
-/** How many rows were counted for a page, which each of its rows repeats. */
-const passedIn = ([first]: unknown[][]) => Number(first?.at(-1));
+/** The rows of a page, the total if it was counted, and how many rows were passed. */
+interface Found {
+  toRecord: (row: unknown[]) => unknown;
+  rows: unknown[][];
+  total: number;
+  passed: number;
+}
+
 /** The most statements of a list that are prepared: PostgreSQL keeps each on each connection. */
 const mostPrepared = 200;
 const mostPlans = 1000;
@@ -66,21 +72,11 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const { rules, reading, values } = this.#ask(context, query);
     const [part, ...otherParts] = partsOf(rules, reading);
     const used = otherParts.length > 0 ? reading.used : reading.used.concat(part ?? []);
-    const read = async (db: Connection, $most: number) => {
-      let [rows, plan]: [unknown[][], Plan | undefined] = [[], undefined];
-      for (const way of waysByNumber(rules, { ...reading, used, from: 'number' }, $most)) {
-        plan = this.#planOf(rules, way);
-        rows = await plan.run(db, { ...values, $most });
-        if (passedIn(rows) < $most) break;
-      }
-      return { rows, toRecord: plan?.toRecord };
-    };
-    const { rows, toRecord } = await readAndCharge(context, read, ({ rows }) => passedIn(rows));
-    const data = rows.filter(([first]) => first !== null).map(row => toRecord?.(row)) as T[];
+    const asked = { ...reading, used, from: 'number' } as const;
+    const { rows, toRecord, total } = await this.#readAny(context, rules, asked, values);
     const { page = 1, limit } = query;
-    const total = Number(rows[0]?.at(-2));
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
-    return { data, meta, hasNext: page * limit < total };
+    return { data: rows.map(toRecord) as T[], meta, hasNext: page * limit < total };
   }
 
   async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
@@ -90,7 +86,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const lengths = partsOf(rules, reading).map(([part]) => (part === nullsOfSort ? 1 : plan.length));
     const start = positionIn(asked, lengths);
     const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error => {
-      throw isNoValue(error) ? wrongCursor(asked) : error;
+      throw start.length > 0 && isNoValue(error) ? wrongCursor(asked) : error;
     });
     // The page behind an empty one is the last page of the list, or the first one for `before`.
     const behind =
@@ -110,14 +106,21 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   ): Promise<Map<string, Slice<T>>> {
     const { rules, reading, values, isBackward } = this.#ask(context, { ...query, [filter]: '' }, filter);
     const $skip = Number(values.$skip);
+    const [only = '', ...otherIds] = ids;
+    // The list of one parent is read as any other, by whichever of its criteria has few rows.
+    if (otherIds.length === 0 && $skip === 0 && reading.used.length > 1)
+      return new Map([[only, await this.byCursor(context, { ...query, [filter]: only })]]);
     // Counting the lists pays for the rows that the pages pass, because it counts at least as many.
     const totals =
       $skip * ids.length >= rowsPerPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
     const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
     const descending = reading.descending !== isBackward;
-    const plan = this.#planOf(rules, { ...reading, descending, from: 'number', by: filter, way: 'ordered' });
+    // Making words is so slow that PostgreSQL would search the whole index for each parent.
+    const way = reading.used.includes(search) ? 'gathered' : 'ordered';
+    const plan = this.#planOf(rules, { ...reading, descending, from: 'number', by: filter, way });
     const limits = { limit: query.limit + 1, $most: most + ids.length, $parents: ids.join() };
-    const rows = await readOnConnectionFor(context, passed, db => plan.run(db, { ...values, ...limits }));
+    const slow = way === 'gathered' ? Number.POSITIVE_INFINITY : passed;
+    const rows = await readOnConnectionFor(context, slow, db => plan.run(db, { ...values, ...limits }));
     const byParent = Map.groupBy(rows, plan.parentOf);
     const cutRange = (id: string) =>
       this.#sliceOf(this.#ask(context, { ...query, [filter]: id }), plan, byParent.get(id) ?? [], false);
@@ -132,6 +135,11 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   ): Promise<Map<string, number>> {
     const query = { ...criteria, [filter]: '', limit: 1 };
     const { rules, reading, values } = this.#ask(context, query, filter);
+    const [only = '', ...otherIds] = ids;
+    if (otherIds.length === 0 && reading.used.length > 1) {
+      const { meta } = await this.byNumber(context, { ...query, [filter]: only });
+      return new Map([[only, meta.total]]);
+    }
     const selection = { used: reading.used, hasPeriod: reading.hasPeriod, perParent: filter, by: filter };
     const make = (isRare: boolean) => rowsOf(totalsStatement(rules, selection), isRare);
     const run = this.#kept(this.#totals, selection, make);
@@ -139,6 +147,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
       context,
       (db, $most) => run(db, { ...values, $most, $parents: ids.join() }),
       rows => rows.reduce((sum, [, , passed]) => sum + Number(passed), 0),
+      reading.used.includes(search),
     );
     const found = new Map(rows.map(([id, total]) => [id, Number(total)]));
     return new Map(ids.map(id => [id, found.get(id) ?? 0]));
@@ -196,16 +205,28 @@ export class PagedList<T, Filter extends string, Sort extends string> {
       : position.map((_, i) => positionValue(i));
     const placed = Object.fromEntries(position.map((value, index) => [names[index], value]));
     const from = position.length > 1 ? 'position' : 'end';
-    for (const { way, $most } of waysByCursor(rules, { ...reading, from })) {
-      const { run } = this.#planOf(rules, way);
-      const read = (db: Connection) => run(db, { ...values, ...placed, $most });
-      // Other reads do not wait for the connection of what may take long.
-      const passed = way.way === 'ordered' || $most === fewRows ? 0 : Number.POSITIVE_INFINITY;
-      const rows = await readOnConnectionFor(context, passed, read);
-      const isEnough = way.way !== 'gathered' ? rows.length >= Number(values.limit) : passedIn(rows) < $most;
-      if (isEnough || $most === Number.MAX_SAFE_INTEGER) return rows.filter(([first]) => first !== null);
-    }
-    return [];
+    return (await this.#readAny(context, rules, { ...reading, from }, { ...values, ...placed })).rows;
+  }
+
+  /** Reads a page in the first way that is enough, with the total if the page has a number, and charges for it. */
+  #readAny(context: Context, rules: ListRules, page: Page, values: Asked['values']) {
+    const read = async (db: Connection, most: number): Promise<Found> => {
+      for (const { ways, $most } of waysOf(rules, page, most)) {
+        let passed = 0;
+        for (const way of ways) {
+          const { run, toRecord } = this.#planOf(rules, way);
+          const all = await run(db, { ...values, $most });
+          const rows = all.filter(([first]) => first !== null);
+          const [total = 0, counted = 0] = (all[0] ?? []).slice(-2).map(Number);
+          const hasCount = way.way === 'gathered' || page.from === 'number';
+          const isEnough = hasCount ? counted < $most : rows.length >= Number(values.limit);
+          passed += hasCount ? counted : way.way === 'ordered' ? 0 : $most;
+          if (isEnough || way.way === 'ordered') return { rows, toRecord, total, passed };
+        }
+      }
+      return { rows: [], toRecord: row => row, total: 0, passed: most };
+    };
+    return readAndCharge(context, read, ({ passed }) => passed, page.used.includes(search));
   }
 
   /** The page of these rows. One row more than the limit shows that there are more. */

@@ -22,21 +22,24 @@ export async function readAndCharge<T>(
   inside: Context,
   read: (db: Connection, most: number) => Promise<T>,
   countedIn: (result: T) => number,
+  /** Whether reading may take long before any row is counted. */
+  isSlow = false,
 ): Promise<T> {
   const { db, budget } = inside;
   if (!budget) return read(db, Number.MAX_SAFE_INTEGER);
   const { payer } = budget;
+  const passed = isSlow ? Number.POSITIVE_INFINITY : 0;
   const readFor = async (points: number, db: Connection) => {
     budget.check();
     const result = await read(db, (points + 1) * rowsPerPoint);
     const price = Math.floor(countedIn(result) / rowsPerPoint);
     return price > points ? undefined : { result, price };
   };
-  const free = await readFor(0, db);
+  const free = await readOnConnectionFor(inside, passed, db => readFor(0, db));
   if (free) return free.result;
   // Reserves points before the rows are counted: parallel reads would spend the same points.
   const reserved = await payer.reserve(costlyAbove);
-  const found = await readFor(reserved, db);
+  const found = await readOnConnectionFor(inside, passed, db => readFor(reserved, db));
   // Fails unless others have given points back, because all that were left are reserved.
   if (!found && reserved < costlyAbove) await budget.charge(1);
   await budget.charge((found?.price ?? 0) - reserved);
