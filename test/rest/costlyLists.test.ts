@@ -72,7 +72,7 @@ const prices: [asked: string, points: number][] = [
   [since, 13],
   [`${since}&sort=label&limit=100&page=999`, 13],
   [`${since}&createdBefore=2020-09-13T14:00:00Z&sort=label`, 0],
-  [`${since}&grade=rough`, 9],
+  [`${since}&grade=rough`, 4],
   [`burrow=${many}`, 12],
   [`burrow=${many}&grade=rough`, 9],
   [`burrow=${many}&grade=rough&sort=label&limit=100&page=300`, 9],
