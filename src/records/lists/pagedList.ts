@@ -1,27 +1,21 @@
 import { Column, is, type SQLWrapper } from '#drizzle/orm.ts';
 import type { Context } from '#src/access/context.ts';
-import { need } from '#src/access/need.ts';
-import { firstId } from '#src/core/ids.ts';
 import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
-import { rowsOf } from '#src/database/statements/statement.ts';
 import { type Asked, ask, isNoValue, nameOfList, positionIn, wrongCursor } from './asked.ts';
-import { nullsOfSort } from './criteria.ts';
 import { type CursorPosition, makeCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
-import { totalsStatement } from './rows.ts';
 import {
   type Criteria,
   type Cursors,
   type ListQuery,
   type ListRules,
   namesIn,
-  ownFilter,
   wrongParameter,
 } from './rules.ts';
-import { ids, type PageReading, partsOf, type Selection } from './selection.ts';
-import { type Plan, planPage, positionValue } from './statements.ts';
+import { partsOf, positionColumns, type Reading, type Selection } from './selection.ts';
+import { type RowReader, type Run, readPage, rowReader } from './statements.ts';
 import { fewRows, waysByCursor, waysByNumber } from './ways.ts';
 
 /** The ids of parents that have a list each, and the filter that selects the list of one id. */
@@ -32,9 +26,9 @@ export interface Parents<Filter extends string = string> {
 
 /** How many rows were counted for a page, which each of its rows repeats. */
 const passedIn = ([first]: unknown[][]) => Number(first?.at(-1));
-/** The most statements of a list that are prepared: PostgreSQL keeps each on each connection. */
-const mostPrepared = 200;
-const mostPlans = 1000;
+const isRecord = ([first]: unknown[]) => first !== null;
+/** The most statements of a list that are prepared, which PostgreSQL keeps on each connection, and of the others. */
+const [mostPrepared, mostRare] = [200, 1000];
 
 /**
  * A list of records of type T, read as one list or as a list for each of many parents. A page by number comes with the
@@ -43,9 +37,8 @@ const mostPlans = 1000;
  */
 export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
-  readonly #plans = new Map<string, Plan>();
-  readonly #totals = new Map<string, ReturnType<typeof rowsOf>>();
-  readonly #prepared = new Set<string>();
+  readonly #prepared = new Map<string, Run>();
+  readonly #rare = new Map<string, Run>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules as object as ListRules;
@@ -63,20 +56,17 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   async byNumber(context: Context, query: ListQuery<Filter, Sort>): Promise<ListPage<T>> {
-    const { rules, reading, values } = this.#ask(context, query);
-    const [part, ...otherParts] = partsOf(rules, reading);
-    const used = otherParts.length > 0 ? reading.used : reading.used.concat(part ?? []);
+    const { selection, values } = ask(context, this.#rules, query);
     const read = async (db: Connection, $most: number) => {
-      let [rows, plan]: [unknown[][], Plan | undefined] = [[], undefined];
-      for (const way of waysByNumber(rules, { ...reading, used, from: 'number' }, $most)) {
-        plan = this.#planOf(rules, way);
-        rows = await plan.run(db, { ...values, $most });
+      let rows: unknown[][] = [];
+      for (const reading of waysByNumber(selection, $most)) {
+        rows = await this.#run(reading)(db, { ...values, $most });
         if (passedIn(rows) < $most) break;
       }
-      return { rows, toRecord: plan?.toRecord };
+      return rows;
     };
-    const { rows, toRecord } = await readAndCharge(context, read, ({ rows }) => passedIn(rows));
-    const data = rows.filter(([first]) => first !== null).map(row => toRecord?.(row)) as T[];
+    const rows = await readAndCharge(context, read, passedIn);
+    const data = rows.filter(isRecord).map(rowReader(selection).toRecord) as T[];
     const { page = 1, limit } = query;
     const total = Number(rows[0]?.at(-2));
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
@@ -84,18 +74,17 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
-    const asked = this.#ask(context, query);
-    const { rules, reading, isBackward } = asked;
-    const plan = this.#planOf(rules, { ...reading, from: 'end', by: ids, way: 'ordered' });
-    const lengths = partsOf(rules, reading).map(([part]) => (part === nullsOfSort ? 1 : plan.length));
-    const start = positionIn(asked, lengths);
+    const asked = ask(context, this.#rules, query);
+    const { selection, isBackward } = asked;
+    const reader = rowReader(selection);
+    const start = positionIn(asked);
     const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error => {
       throw isNoValue(error) ? wrongCursor(asked) : error;
     });
     // The page behind an empty one is the last page of the list, or the first one for `before`.
-    const behind =
-      start.length > 0 && this.#readFrom(context, asked, !isBackward, plan.positionOf(rows[0]), 1);
-    const slice = this.#sliceOf(asked, plan, rows, ((await behind) || []).length > 0);
+    const first = reader.positionOf(rows[0]);
+    const behind = start.length > 0 ? await this.#readFrom(context, asked, !isBackward, first, 1) : [];
+    const slice = this.#sliceOf(asked, reader, rows, behind.length > 0);
     const next = slice.hasNext ? slice.cursorAt(-1) : null;
     const previous = slice.hasPrevious ? slice.cursorAt(0) : null;
     return { ...slice, meta: { limit: query.limit, next, previous } };
@@ -108,19 +97,25 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     query: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    const { rules, reading, values, isBackward } = this.#ask(context, { ...query, [filter]: '' }, filter);
+    const { selection, values, isBackward } = ask(context, this.#rules, { ...query, [filter]: '' }, filter);
     const $skip = Number(values.$skip);
     // Counting the lists pays for the rows that the pages pass, because it counts at least as many.
     const totals =
       $skip * ids.length >= rowsPerPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
     const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
-    const descending = reading.descending !== isBackward;
-    const plan = this.#planOf(rules, { ...reading, descending, from: 'number', by: filter, way: 'ordered' });
+    const descending = selection.descending !== isBackward;
+    const run = this.#run({ ...selection, descending, from: 'number', by: filter, way: 'ordered' });
     const limits = { limit: query.limit + 1, $most: most + ids.length, $parents: ids.join() };
-    const rows = await readOnConnectionFor(context, passed, db => plan.run(db, { ...values, ...limits }));
-    const byParent = Map.groupBy(rows, plan.parentOf);
+    const rows = await readOnConnectionFor(context, passed, db => run(db, { ...values, ...limits }));
+    const reader = rowReader(selection);
+    const byParent = Map.groupBy(rows, reader.parentOf);
     const cutRange = (id: string) =>
-      this.#sliceOf(this.#ask(context, { ...query, [filter]: id }), plan, byParent.get(id) ?? [], false);
+      this.#sliceOf(
+        ask(context, this.#rules, { ...query, [filter]: id }),
+        reader,
+        byParent.get(id) ?? [],
+        false,
+      );
     return new Map(ids.map(id => [id, cutRange(id)]));
   }
 
@@ -130,11 +125,8 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     { filter, ids }: Parents<Filter>,
     criteria: Criteria<Filter>,
   ): Promise<Map<string, number>> {
-    const query = { ...criteria, [filter]: '', limit: 1 };
-    const { rules, reading, values } = this.#ask(context, query, filter);
-    const selection = { used: reading.used, hasPeriod: reading.hasPeriod, perParent: filter, by: filter };
-    const make = (isRare: boolean) => rowsOf(totalsStatement(rules, selection), isRare);
-    const run = this.#kept(this.#totals, selection, make);
+    const { selection, values } = ask(context, this.#rules, { ...criteria, [filter]: '', limit: 1 }, filter);
+    const run = this.#run({ ...selection, from: 'number', by: filter, way: 'counted' });
     const rows = await readAndCharge(
       context,
       (db, $most) => run(db, { ...values, $most, $parents: ids.join() }),
@@ -144,72 +136,56 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return new Map(ids.map(id => [id, found.get(id) ?? 0]));
   }
 
-  /** The query, limited to the caller's records if the list is private and the caller has only `own`. */
-  #ask(context: Context, given: object, perParent?: string): Asked {
-    const { scope, filters } = this.#rules;
-    need(context, scope);
-    context.budget?.check();
-    const { scopes, person } = context.actor;
-    const isOwn = !scopes.includes('read') && ownFilter in filters;
-    const query = isOwn ? { ...given, [ownFilter]: person ?? firstId } : given;
-    return ask(this.#rules, query as ListQuery, perParent);
-  }
-
   /** Reads the rows beyond a position, one part of the list after the other. */
   async #readFrom(
     context: Context,
-    { rules, reading, values }: Asked,
+    { selection, values }: Asked,
     isBackward: boolean,
     position: CursorPosition,
     limit: number,
   ): Promise<unknown[][]> {
-    const descending = reading.descending !== isBackward;
-    const parts = partsOf(rules, reading);
+    const descending = selection.descending !== isBackward;
+    const parts = partsOf({ ...selection, descending });
     if (isBackward) parts.reverse();
-    // A position without a value of the sort is among the records without one.
-    const isNull = position.length === 1;
-    const begins = parts.findIndex(
-      ([part]) => position.length === 0 || !part || (part === nullsOfSort) === isNull,
-    );
+    // A position has as many values as the part in which it is.
+    while (position.length > 0 && positionColumns(parts[0] as Selection).length !== position.length)
+      parts.shift();
     const rows: unknown[][] = [];
-    let from = position;
-    for (const part of parts.slice(begins)) {
-      const used = reading.used.concat(part);
-      const next = { ...values, limit: limit - rows.length };
-      rows.push(...(await this.#readPart(context, rules, { ...reading, used, descending }, next, from)));
+    for (const [i, part] of parts.entries()) {
+      const limited = { ...values, limit: limit - rows.length };
+      rows.push(...(await this.#readPart(context, part, limited, i === 0 ? position : [])));
       if (rows.length >= limit) break;
-      from = [];
     }
     return rows;
   }
 
   async #readPart(
     context: Context,
-    rules: ListRules,
-    reading: Asked['reading'],
+    selection: Selection,
     values: Asked['values'],
     position: CursorPosition,
   ): Promise<unknown[][]> {
-    const isById = position.length === 1;
-    const names = isById
-      ? [reading.descending ? '$below' : '$above']
-      : position.map((_, i) => positionValue(i));
-    const placed = Object.fromEntries(position.map((value, index) => [names[index], value]));
-    const from = position.length > 1 ? 'position' : 'end';
-    for (const { way, $most } of waysByCursor(rules, { ...reading, from })) {
-      const { run } = this.#planOf(rules, way);
-      const read = (db: Connection) => run(db, { ...values, ...placed, $most });
+    const { descending } = selection;
+    const placed =
+      position.length === 1 ? { [descending ? '$below' : '$above']: position[0] } : { ...position };
+    for (const { way, $most } of waysByCursor(selection, position.length > 1 ? 'position' : 'end')) {
+      const read = (db: Connection) => this.#run(way)(db, { ...values, ...placed, $most });
       // Other reads do not wait for the connection of what may take long.
       const passed = way.way === 'ordered' || $most === fewRows ? 0 : Number.POSITIVE_INFINITY;
       const rows = await readOnConnectionFor(context, passed, read);
-      const isEnough = way.way !== 'gathered' ? rows.length >= Number(values.limit) : passedIn(rows) < $most;
-      if (isEnough || $most === Number.MAX_SAFE_INTEGER) return rows.filter(([first]) => first !== null);
+      const isEnough = way.way === 'gathered' ? passedIn(rows) < $most : rows.length >= Number(values.limit);
+      if (isEnough || $most === Number.MAX_SAFE_INTEGER) return rows.filter(isRecord);
     }
     return [];
   }
 
   /** The page of these rows. One row more than the limit shows that there are more. */
-  #sliceOf(asked: Asked, { toRecord, positionOf }: Plan, rows: unknown[][], hasBehind: boolean): Slice<T> {
+  #sliceOf(
+    asked: Asked,
+    { toRecord, positionOf }: RowReader,
+    rows: unknown[][],
+    hasBehind: boolean,
+  ): Slice<T> {
     const { query, isBackward } = asked;
     const page = rows.slice(0, query.limit);
     if (isBackward) page.reverse();
@@ -219,24 +195,20 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
   }
 
-  #planOf(rules: ListRules, page: PageReading): Plan {
-    return this.#kept(this.#plans, page, isRare => planPage(rules, { ...page, isRare }));
-  }
-
   /**
    * A statement, kept as text. Only those with at most one criterion are prepared, and not above a maximum: clients can
    * ask for any number of combinations.
    */
-  #kept<V>(statements: Map<string, V>, selection: Selection | PageReading, make: (isRare: boolean) => V): V {
-    const key = JSON.stringify(selection);
-    const known = statements.get(key);
+  #run(reading: Reading): Run {
+    const key = JSON.stringify({ ...reading, rules: undefined });
+    const known = this.#prepared.get(key) ?? this.#rare.get(key);
     if (known !== undefined) return known;
-    const chosen = selection.used.filter(each => !each.startsWith('$') && each !== selection.perParent);
-    const isPlanned = 'way' in selection && selection.way === 'planned';
-    const isCommon = chosen.length < 2 && !isPlanned && this.#prepared.size < mostPrepared;
-    if (isCommon) this.#prepared.add(key);
-    const made = make(!isCommon && !this.#prepared.has(key));
-    setBounded(statements, key, made, mostPlans);
-    return made;
+    const { criteria, perParent, way } = reading;
+    const chosen = criteria.filter(({ name }) => !name.startsWith('$') && name !== perParent);
+    const isRare = chosen.length > 1 || way === 'planned' || this.#prepared.size >= mostPrepared;
+    const run = readPage({ ...reading, isRare });
+    if (isRare) setBounded(this.#rare, key, run, mostRare);
+    else this.#prepared.set(key, run);
+    return run;
   }
 }
