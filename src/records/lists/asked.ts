@@ -57,11 +57,13 @@ export function positionIn(asked: Asked): CursorPosition {
   return position;
 }
 
-export const wrongCursor = ({ isBackward }: Asked) =>
+const wrongCursor = ({ isBackward }: Asked) =>
   wrongParameter(
     isBackward ? 'before' : 'after',
     'is not a cursor of this list with these filters and this sort',
   );
 
-/** A forged cursor may hold a value that its column cannot have, such as a word for a number. */
-export const isNoValue = (error: unknown) => databaseFailure(error)?.code.startsWith('22');
+/** Refuses a forged cursor, which may hold a value that its column cannot have, such as a word for a number. */
+export function refuseForged(asked: Asked, error: unknown): never {
+  throw databaseFailure(error)?.code.startsWith('22') ? wrongCursor(asked) : error;
+}

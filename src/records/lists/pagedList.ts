@@ -2,7 +2,7 @@ import { Column, is, type SQLWrapper } from '#drizzle/orm.ts';
 import type { Context } from '#src/access/context.ts';
 import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
-import { type Asked, ask, isNoValue, nameOfList, positionIn, wrongCursor } from './asked.ts';
+import { type Asked, ask, nameOfList, positionIn, refuseForged } from './asked.ts';
 import { type CursorPosition, makeCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
@@ -78,9 +78,9 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const { selection, isBackward } = asked;
     const reader = rowReader(selection);
     const start = positionIn(asked);
-    const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error => {
-      throw isNoValue(error) ? wrongCursor(asked) : error;
-    });
+    const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error =>
+      refuseForged(asked, error),
+    );
     // The page behind an empty one is the last page of the list, or the first one for `before`.
     const first = reader.positionOf(rows[0]);
     const behind = start.length > 0 ? await this.#readFrom(context, asked, !isBackward, first, 1) : [];

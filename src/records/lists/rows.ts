@@ -27,7 +27,7 @@ import {
 
 const { placeholder, raw } = sql;
 export const joinComma = (parts: SQLWrapper[]) => sql.join(parts, sql`, `);
-export const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
+const tuple = (parts: SQLWrapper[]) => sql`(${joinComma(parts)})`;
 
 /** The name of the table, which a subquery has that stands for it. */
 export const nameOf = ({ rules }: Selection) => raw(`"${getTableName(rules.table)}"`);

@@ -101,7 +101,6 @@ function recordQuery(reading: Reading, { bound, skip, isPaid }: PageStart = {}):
   );
   const sorted = (rows: SQLWrapper, condition?: SQL) =>
     sql`${select} from ${rows} where ${and(isPaid, condition) ?? sql`true`} order by ${joinComma(order)} ${end}`;
-
   const named = (rows: SQL) => sql`(${rows}) as ${nameOf(reading)}`;
 
   if (bound) return sorted(rules.table, and(bound, matching(reading, criteria)));
