@@ -4,7 +4,7 @@ import { boolean, text } from './common.ts';
 /** A filter of a list: what it selects, and the operators that it has besides equality. */
 export interface Filter {
   description: string;
-  operators: ('in' | keyof typeof bounds | 'startsWith')[];
+  operators: (keyof typeof operators)[];
 }
 
 /** A filter by words of an enum or by ids, of which several can be given. */
@@ -39,34 +39,32 @@ export function several<T extends TSchema>(member: T) {
   return Type.Optional(Type.Array(value as object as T, { minItems: 1, maxItems: mostValues, description }));
 }
 
-const bounds = {
-  gt: 'Those above this value, or later.',
-  gte: 'Those from this value on.',
-  lt: 'Those below this value, or earlier.',
-  lte: 'Those up to this value, with it.',
+/** A bound, which may be beyond what the member can be. Clients that read JSON would round larger whole numbers. */
+const bound = (description: string) => (member: TSchema) => {
+  const { minimum, maximum, ...rest } = member;
+  const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+  return only({ ...rest, ...([member.type].flat().includes('integer') && safe) } as TSchema, description);
 };
 
-/** A bound, which may be beyond what the member can be. Clients that read JSON would round larger whole numbers. */
-function boundFor({ minimum, maximum, ...member }: TSchema, description: string): TSchema {
-  const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-  const bound = only(member as TSchema, description);
-  return bound.type === 'integer' ? { ...bound, ...safe } : bound;
-}
+/** The schemas of the operators of a filter by a member. */
+const operators = {
+  in: several,
+  gt: bound('Those above this value, or later.'),
+  gte: bound('Those from this value on.'),
+  lt: bound('Those below this value, or earlier.'),
+  lte: bound('Those up to this value, with it.'),
+  startsWith: () => text(1, longestText, 'Those that begin with this text, compared exactly.', 'No'),
+  isNull: () => boolean('`true`: those without a value; `false`: those with one.'),
+};
 
 /** The parameters of a filter: its name, and its name with each of its operators in brackets. */
 export function filterParameters(name: string, member: TSchema, filter: string | Filter) {
-  const { description, operators } =
+  const { description, operators: own } =
     typeof filter === 'string' ? { description: filter, operators: [] } : filter;
+  const mayBeNull = [member.type].flat().includes('null');
   const parameters: Record<string, TSchema> = { [name]: only(member, description) };
-  const add = (operator: string, schema: TSchema) =>
-    (parameters[`${name}[${operator}]`] = Type.Optional(schema));
-  for (const operator of operators)
-    if (operator === 'in') add(operator, several(member));
-    else if (operator === 'startsWith')
-      add(operator, text(1, longestText, 'Those that begin with this text, compared exactly.', 'No'));
-    else add(operator, boundFor(member, bounds[operator]));
-  if ([member.type].flat().includes('null'))
-    add('isNull', boolean('`true`: those without a value; `false`: those with one.'));
+  for (const operator of [...own, ...(mayBeNull ? ['isNull' as const] : [])])
+    parameters[`${name}[${operator}]`] = Type.Optional(operators[operator](member));
   return parameters;
 }
 

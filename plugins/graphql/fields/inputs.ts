@@ -43,13 +43,12 @@ export type Query = ListQuery<never, never>;
 
 /** Turns the arguments of a list into the query of its REST list, whose schema refuses them by their names here. */
 export function listQuery({ properties }: TObject) {
-  const parameters = new Map(Object.keys(properties).map(name => [argumentName(name), name]));
+  const names = Object.keys(properties);
   const named = Object.entries(properties).map(([name, schema]) => [argumentName(name), schema]);
   const check = checkedBy(strict(Object.fromEntries(named)), 'query');
   return (args: Arguments): Query => {
     const { sort, ...rest } = withoutNulls(args);
-    const query = check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest);
-    const found = Object.entries(query).map(([name, value]) => [parameters.get(name), value]);
-    return Object.fromEntries(found) as object as Query;
+    const query: Arguments = check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest);
+    return Object.fromEntries(names.map(name => [name, query[argumentName(name)]])) as object as Query;
   };
 }

@@ -50,15 +50,11 @@ const toEnum = (name: string, { description, enum: values }: TSchema) =>
 export const toArguments = (record: string, parameters: Record<string, TSchema>) =>
   Object.entries(parameters)
     .map(([parameter, schema]) => {
-      // A bound has the type of its filter.
       const name = filterOf(parameter);
-      const { items, type } = schema;
-      const value = sdlType(
-        record,
-        name,
-        items ?? (type === 'boolean' ? schema : (parameters[name] ?? schema)),
-      );
-      return `${argumentName(parameter)}: ${items ? `[${value}!]` : value}`;
+      // A bound has the type of its filter.
+      const single = schema.type === 'boolean' ? schema : (parameters[name] ?? schema);
+      const value = sdlType(record, name, schema.items ?? single);
+      return `${argumentName(parameter)}: ${schema.items ? `[${value}!]` : value}`;
     })
     .join(', ');
 

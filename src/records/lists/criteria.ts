@@ -1,97 +1,58 @@
-import {
-  Column,
-  gt,
-  gte,
-  is,
-  isNotNull,
-  isNull,
-  lt,
-  lte,
-  type SQL,
-  type SQLWrapper,
-  sql,
-} from '#drizzle/orm.ts';
+import { Column, is, type SQLWrapper } from '#drizzle/orm.ts';
 import { filterOf } from '#schemas/parts/filters.ts';
 import { readBound, readInstant } from '#src/core/instants.ts';
 import { arrayText } from '#src/database/statements/insertRows.ts';
 import type { Compared, ListRules } from './rules.ts';
 
-/**
- * A criterion selects records by a filter. It has the name of its parameter: `status`, `status[in]`, `q`. The values of
- * `[isNull]` are two criteria: `[isNull]` and `[isNotNull]`. The filter `$sort` is the column of the sort.
- */
-export type Criterion = string;
-export const [nullsOfSort, valuesOfSort] = ['$sort[isNull]', '$sort[isNotNull]'];
+/** Selects records by a filter. It has the name of its parameter, such as `status[in]`, and so has its placeholder. */
+export interface Criterion {
+  name: string;
+  filter: string;
+  /** That of the parameter, `is` for the plain name, or `isNotNull` for `[isNull]=false`. */
+  operator: string;
+}
+
+export function makeCriterion(name: string): Criterion {
+  const filter = filterOf(name);
+  return { name, filter, operator: name.slice(filter.length + 1, -1) || 'is' };
+}
+
+/** The filter that searches. */
 export const search = 'q';
 
-function split(criterion: Criterion) {
-  const [, name = '', operator = 'is'] = /^([^[]*)(?:\[(\w+)\])?$/.exec(criterion) ?? [];
-  return { name, operator };
-}
-export const operatorOf = (criterion: Criterion) => split(criterion).operator;
-
-const { placeholder, raw } = sql;
 /** The placeholder of a text above all that begin with another. */
-const endOf = (criterion: Criterion) => `${criterion} end`;
+export const endPlaceholder = ({ name }: Criterion) => `${name} end`;
 
-const operators: Record<string, (column: SQLWrapper, value: SQLWrapper, end: SQLWrapper) => SQL> = {
-  ...{ gt, gte, lt, lte, isNull, isNotNull },
-  is: (column, value) => sql`${column} = ${value}`,
-  in: (column, value) => sql`${column} = any(${value})`,
-  startsWith: (column, value, end) => sql`${column} >= ${value} and ${column} < ${end}`,
-};
-
-/** What the index of a filter has. */
+/** What the index of a filter has; undefined if that is not a column or an expression. */
 export const indexedPart = (filter: Compared | undefined): SQLWrapper | undefined =>
   is(filter, Column) ? filter : filter && 'indexed' in filter ? filter.indexed : undefined;
 
 /** The type that a column is compared with: a bound may be beyond the whole numbers that the column holds. */
-const typeOf = (column: SQLWrapper | undefined) =>
+export const comparedType = (column: SQLWrapper | undefined) =>
   is(column, Column)
     ? column.getSQLType().replace(/ collate .*|^integer$/, part => (part === 'integer' ? 'bigint' : ''))
     : 'text';
 
-/** The value of a criterion in a statement. */
-export function valueIn(rules: ListRules, criterion: Criterion): SQLWrapper {
-  const { name, operator } = split(criterion);
-  const filter = rules.filters[name];
-  const value = placeholder(criterion);
-  if (operator === 'is') return filter && 'of' in filter ? filter.of(value) : value;
-  const type = typeOf(indexedPart(filter));
-  return sql`${value}::${raw(operator === 'in' ? `text::${type}[]` : type)}`;
-}
-
-/** The condition of a criterion, given its value if that is not a parameter of the statement. */
-export function conditionOf(rules: ListRules, criterion: Criterion, value?: SQLWrapper): SQL {
-  const { name, operator } = split(criterion);
-  const filter = rules.filters[name] as Compared;
-  if ('where' in filter) return filter.where(placeholder(criterion));
-  const make = operators[operator] as (typeof operators)[string];
-  return make(
-    indexedPart(filter) as SQLWrapper,
-    value ?? valueIn(rules, criterion),
-    placeholder(endOf(criterion)),
-  );
-}
-
 /** The criteria of a query, always in the same order, and their values as a statement and a cursor have them. */
-export function readCriteria({ filters }: Pick<ListRules, 'filters'>, query: Record<string, unknown>) {
+export function readCriteria({ filters }: ListRules, query: Record<string, unknown>) {
   const values: Record<string, unknown> = {};
-  const used = Object.keys(query)
+  const criteria = Object.keys(query)
     .filter(name => query[name] !== undefined && Object.hasOwn(filters, filterOf(name)))
     .toSorted()
-    .map(criterion => {
-      const { name, operator } = split(criterion);
-      const value = query[criterion];
-      if (operator === 'isNull') return value ? criterion : `${name}[isNotNull]`;
-      const end = operator === 'startsWith' ? endOfPrefix(String(value)) : '';
+    .map(name => {
+      const criterion = makeCriterion(name);
+      const { filter, operator } = criterion;
+      const value = query[name];
+      if (operator === 'isNull') return value ? criterion : makeCriterion(`${filter}[isNotNull]`);
+      values[name] = readValue(comparedType(indexedPart(filters[filter])), operator, value);
+      if (operator !== 'startsWith') return criterion;
+      const end = endOfPrefix(String(value));
       // Nothing is above a text of the last character alone.
-      if (end === undefined) criterion = `${name}[gte]`;
-      if (end) values[endOf(criterion)] = end;
-      values[criterion] = readValue(typeOf(indexedPart(filters[name])), operator, value);
+      if (end === undefined) return { ...criterion, operator: 'gte' };
+      values[endPlaceholder(criterion)] = end;
       return criterion;
     });
-  return { used, values };
+  return { criteria, values };
 }
 
 /** Rounds a bound to the milliseconds of a column, so that it selects what it would select without rounding. */

@@ -1,28 +1,22 @@
 import { Column, is, type SQLWrapper } from '#drizzle/orm.ts';
 import type { Context } from '#src/access/context.ts';
-import { need } from '#src/access/need.ts';
-import { firstId } from '#src/core/ids.ts';
 import { setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
-import { rowsOf } from '#src/database/statements/statement.ts';
-import { type Asked, ask, isNoValue, nameOfList, positionIn, wrongCursor } from './asked.ts';
-import { nullsOfSort, search } from './criteria.ts';
+import { type Asked, ask, nameOfList, positionIn, refuseForged } from './asked.ts';
 import { type CursorPosition, makeCursor } from './cursors.ts';
 import type { CursorPage, ListPage, Slice } from './pages.ts';
 import { readAndCharge, readOnConnectionFor, rowsPerPoint } from './prices.ts';
-import { totalsStatement } from './rows.ts';
 import {
   type Criteria,
   type Cursors,
   type ListQuery,
   type ListRules,
   namesIn,
-  ownFilter,
   wrongParameter,
 } from './rules.ts';
-import { ids, type PageReading, partsOf, type Selection } from './selection.ts';
-import { type Plan, planPage, positionValue } from './statements.ts';
-import { type Page, waysOf } from './ways.ts';
+import { partsOf, positionColumns, type Reading, type Selection } from './selection.ts';
+import { type RowReader, type Run, readPage, rowReader } from './statements.ts';
+import { isSearch, stepsTo } from './ways.ts';
 
 /** The ids of parents that have a list each, and the filter that selects the list of one id. */
 export interface Parents<Filter extends string = string> {
@@ -30,17 +24,8 @@ export interface Parents<Filter extends string = string> {
   ids: string[];
 }
 
-/** The rows of a page, the total if it was counted, and how many rows were passed. */
-interface Found {
-  toRecord: (row: unknown[]) => unknown;
-  rows: unknown[][];
-  total: number;
-  passed: number;
-}
-
-/** The most statements of a list that are prepared: PostgreSQL keeps each on each connection. */
-const mostPrepared = 200;
-const mostPlans = 1000;
+/** The most statements of a list that are prepared, which PostgreSQL keeps on each connection, and of the others. */
+const [mostPrepared, mostRare] = [200, 1000];
 
 /**
  * A list of records of type T, read as one list or as a list for each of many parents. A page by number comes with the
@@ -49,9 +34,8 @@ const mostPlans = 1000;
  */
 export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
-  readonly #plans = new Map<string, Plan>();
-  readonly #totals = new Map<string, ReturnType<typeof rowsOf>>();
-  readonly #prepared = new Set<string>();
+  readonly #prepared = new Map<string, Run>();
+  readonly #rare = new Map<string, Run>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules as object as ListRules;
@@ -69,29 +53,26 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   }
 
   async byNumber(context: Context, query: ListQuery<Filter, Sort>): Promise<ListPage<T>> {
-    const { rules, reading, values } = this.#ask(context, query);
-    const [part, ...otherParts] = partsOf(rules, reading);
-    const used = otherParts.length > 0 ? reading.used : reading.used.concat(part ?? []);
-    const asked = { ...reading, used, from: 'number' } as const;
-    const { rows, toRecord, total } = await this.#readAny(context, rules, asked, values);
+    const { selection, values } = ask(context, this.#rules, query);
+    const { rows, total } = await this.#readPage(context, selection, 'number', values);
+    const data = rows.map(rowReader(selection).toRecord) as T[];
     const { page = 1, limit } = query;
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
-    return { data: rows.map(toRecord) as T[], meta, hasNext: page * limit < total };
+    return { data, meta, hasNext: page * limit < total };
   }
 
   async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
-    const asked = this.#ask(context, query);
-    const { rules, reading, isBackward } = asked;
-    const plan = this.#planOf(rules, { ...reading, from: 'end', by: ids, way: 'ordered' });
-    const lengths = partsOf(rules, reading).map(([part]) => (part === nullsOfSort ? 1 : plan.length));
-    const start = positionIn(asked, lengths);
-    const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error => {
-      throw start.length > 0 && isNoValue(error) ? wrongCursor(asked) : error;
-    });
+    const asked = ask(context, this.#rules, query);
+    const { selection, isBackward } = asked;
+    const reader = rowReader(selection);
+    const start = positionIn(asked);
+    const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error =>
+      refuseForged(asked, error),
+    );
     // The page behind an empty one is the last page of the list, or the first one for `before`.
-    const behind =
-      start.length > 0 && this.#readFrom(context, asked, !isBackward, plan.positionOf(rows[0]), 1);
-    const slice = this.#sliceOf(asked, plan, rows, ((await behind) || []).length > 0);
+    const first = reader.positionOf(rows[0]);
+    const behind = start.length > 0 ? await this.#readFrom(context, asked, !isBackward, first, 1) : [];
+    const slice = this.#sliceOf(asked, reader, rows, behind.length > 0);
     const next = slice.hasNext ? slice.cursorAt(-1) : null;
     const previous = slice.hasPrevious ? slice.cursorAt(0) : null;
     return { ...slice, meta: { limit: query.limit, next, previous } };
@@ -104,26 +85,32 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     query: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    const { rules, reading, values, isBackward } = this.#ask(context, { ...query, [filter]: '' }, filter);
+    const { selection, values, isBackward } = ask(context, this.#rules, { ...query, [filter]: '' }, filter);
     const $skip = Number(values.$skip);
     const [only = '', ...otherIds] = ids;
     // The list of one parent is read as any other, by whichever of its criteria has few rows.
-    if (otherIds.length === 0 && $skip === 0 && reading.used.length > 1)
+    if (otherIds.length === 0 && $skip === 0 && selection.criteria.length > 1)
       return new Map([[only, await this.byCursor(context, { ...query, [filter]: only })]]);
     // Counting the lists pays for the rows that the pages pass, because it counts at least as many.
     const totals =
       $skip * ids.length >= rowsPerPoint ? await this.totalOfEach(context, { filter, ids }, query) : [];
     const passed = [...totals].reduce((sum, [, total]) => sum + Math.min(total, $skip), 0);
-    const descending = reading.descending !== isBackward;
+    const descending = selection.descending !== isBackward;
     // Making words is so slow that PostgreSQL would search the whole index for each parent.
-    const way = reading.used.includes(search) ? 'gathered' : 'ordered';
-    const plan = this.#planOf(rules, { ...reading, descending, from: 'number', by: filter, way });
+    const way = isSearch(selection) ? 'gathered' : 'ordered';
+    const run = this.#run({ ...selection, descending, from: 'number', by: filter, way });
     const limits = { limit: query.limit + 1, $most: most + ids.length, $parents: ids.join() };
     const slow = way === 'gathered' ? Number.POSITIVE_INFINITY : passed;
-    const rows = await readOnConnectionFor(context, slow, db => plan.run(db, { ...values, ...limits }));
-    const byParent = Map.groupBy(rows, plan.parentOf);
+    const rows = await readOnConnectionFor(context, slow, db => run(db, { ...values, ...limits }));
+    const reader = rowReader(selection);
+    const byParent = Map.groupBy(rows, reader.parentOf);
     const cutRange = (id: string) =>
-      this.#sliceOf(this.#ask(context, { ...query, [filter]: id }), plan, byParent.get(id) ?? [], false);
+      this.#sliceOf(
+        ask(context, this.#rules, { ...query, [filter]: id }),
+        reader,
+        byParent.get(id) ?? [],
+        false,
+      );
     return new Map(ids.map(id => [id, cutRange(id)]));
   }
 
@@ -133,104 +120,91 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     { filter, ids }: Parents<Filter>,
     criteria: Criteria<Filter>,
   ): Promise<Map<string, number>> {
-    const query = { ...criteria, [filter]: '', limit: 1 };
-    const { rules, reading, values } = this.#ask(context, query, filter);
+    const one = { ...criteria, [filter]: '', limit: 1 };
+    const { selection, values } = ask(context, this.#rules, one, filter);
     const [only = '', ...otherIds] = ids;
-    if (otherIds.length === 0 && reading.used.length > 1) {
-      const { meta } = await this.byNumber(context, { ...query, [filter]: only });
+    if (otherIds.length === 0 && selection.criteria.length > 1) {
+      const { meta } = await this.byNumber(context, { ...criteria, [filter]: only, limit: 1 });
       return new Map([[only, meta.total]]);
     }
-    const selection = { used: reading.used, hasPeriod: reading.hasPeriod, perParent: filter, by: filter };
-    const make = (isRare: boolean) => rowsOf(totalsStatement(rules, selection), isRare);
-    const run = this.#kept(this.#totals, selection, make);
+    // The order does not matter, and would make more statements.
+    const unordered = { ...selection, sort: '', descending: false, brief: false };
+    const run = this.#run({ ...unordered, from: 'number', by: filter, way: 'counted' });
     const rows = await readAndCharge(
       context,
       (db, $most) => run(db, { ...values, $most, $parents: ids.join() }),
       rows => rows.reduce((sum, [, , passed]) => sum + Number(passed), 0),
-      reading.used.includes(search),
+      isSearch(selection),
     );
     const found = new Map(rows.map(([id, total]) => [id, Number(total)]));
     return new Map(ids.map(id => [id, found.get(id) ?? 0]));
   }
 
-  /** The query, limited to the caller's records if the list is private and the caller has only `own`. */
-  #ask(context: Context, given: object, perParent?: string): Asked {
-    const { scope, filters } = this.#rules;
-    need(context, scope);
-    context.budget?.check();
-    const { scopes, person } = context.actor;
-    const isOwn = !scopes.includes('read') && ownFilter in filters;
-    const query = isOwn ? { ...given, [ownFilter]: person ?? firstId } : given;
-    return ask(this.#rules, query as ListQuery, perParent);
-  }
-
   /** Reads the rows beyond a position, one part of the list after the other. */
   async #readFrom(
     context: Context,
-    { rules, reading, values }: Asked,
+    { selection, values }: Asked,
     isBackward: boolean,
     position: CursorPosition,
     limit: number,
   ): Promise<unknown[][]> {
-    const descending = reading.descending !== isBackward;
-    const parts = partsOf(rules, reading);
+    const descending = selection.descending !== isBackward;
+    const parts = partsOf({ ...selection, descending });
     if (isBackward) parts.reverse();
-    // A position without a value of the sort is among the records without one.
-    const isNull = position.length === 1;
-    const begins = parts.findIndex(
-      ([part]) => position.length === 0 || !part || (part === nullsOfSort) === isNull,
-    );
+    // A position has as many values as the part in which it is.
+    while (position.length > 0 && positionColumns(parts[0] as Selection).length !== position.length)
+      parts.shift();
     const rows: unknown[][] = [];
-    let from = position;
-    for (const part of parts.slice(begins)) {
-      const used = reading.used.concat(part);
-      const next = { ...values, limit: limit - rows.length };
-      rows.push(...(await this.#readPart(context, rules, { ...reading, used, descending }, next, from)));
+    for (const [i, part] of parts.entries()) {
+      const limited = { ...values, limit: limit - rows.length };
+      rows.push(...(await this.#readPart(context, part, limited, i === 0 ? position : [])));
       if (rows.length >= limit) break;
-      from = [];
     }
     return rows;
   }
 
   async #readPart(
     context: Context,
-    rules: ListRules,
-    reading: Asked['reading'],
+    selection: Selection,
     values: Asked['values'],
     position: CursorPosition,
   ): Promise<unknown[][]> {
-    const isById = position.length === 1;
-    const names = isById
-      ? [reading.descending ? '$below' : '$above']
-      : position.map((_, i) => positionValue(i));
-    const placed = Object.fromEntries(position.map((value, index) => [names[index], value]));
+    const { descending } = selection;
+    const placed =
+      position.length === 1 ? { [descending ? '$below' : '$above']: position[0] } : { ...position };
     const from = position.length > 1 ? 'position' : 'end';
-    return (await this.#readAny(context, rules, { ...reading, from }, { ...values, ...placed })).rows;
+    return (await this.#readPage(context, selection, from, { ...values, ...placed })).rows;
   }
 
   /** Reads a page in the first way that is enough, with the total if the page has a number, and charges for it. */
-  #readAny(context: Context, rules: ListRules, page: Page, values: Asked['values']) {
-    const read = async (db: Connection, most: number): Promise<Found> => {
-      for (const { ways, $most } of waysOf(rules, page, most)) {
+  #readPage(context: Context, selection: Selection, from: Reading['from'], values: Asked['values']) {
+    const read = async (db: Connection, most: number) => {
+      for (const { ways, $most } of stepsTo(selection, from, most)) {
         let passed = 0;
-        for (const way of ways) {
-          const { run, toRecord } = this.#planOf(rules, way);
-          const all = await run(db, { ...values, $most });
-          const rows = all.filter(([first]) => first !== null);
-          const [total = 0, counted = 0] = (all[0] ?? []).slice(-2).map(Number);
-          const hasCount = way.way === 'gathered' || page.from === 'number';
+        for (const reading of ways) {
+          const { way } = reading;
+          const found = await this.#run(reading)(db, { ...values, $most });
+          const rows = found.filter(([first]) => first !== null);
+          // Each row of a page whose rows were counted ends in these numbers.
+          const [total = 0, counted = 0] = (found[0] ?? []).slice(-2).map(Number);
+          const hasCount = way === 'gathered' || from === 'number';
           const isEnough = hasCount ? counted < $most : rows.length >= Number(values.limit);
-          passed += hasCount ? counted : way.way === 'ordered' ? 0 : $most;
-          if (isEnough || way.way === 'ordered') return { rows, toRecord, total, passed };
+          passed += hasCount ? counted : way === 'ordered' ? 0 : $most;
+          if (isEnough || way === 'ordered') return { rows, total, passed };
         }
       }
-      return { rows: [], toRecord: row => row, total: 0, passed: most };
+      return { rows: [], total: 0, passed: most };
     };
-    return readAndCharge(context, read, ({ passed }) => passed, page.used.includes(search));
+    return readAndCharge(context, read, ({ passed }) => passed, isSearch(selection));
   }
 
   /** The page of these rows. One row more than the limit shows that there are more. */
-  #sliceOf(asked: Asked, { toRecord, positionOf }: Plan, rows: unknown[][], hasBehind: boolean): Slice<T> {
+  #sliceOf(
+    asked: Asked,
+    { toRecord, positionOf }: RowReader,
+    rows: unknown[][],
+    hasBehind: boolean,
+  ): Slice<T> {
     const { query, isBackward } = asked;
     const page = rows.slice(0, query.limit);
     if (isBackward) page.reverse();
@@ -240,24 +214,20 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
   }
 
-  #planOf(rules: ListRules, page: PageReading): Plan {
-    return this.#kept(this.#plans, page, isRare => planPage(rules, { ...page, isRare }));
-  }
-
   /**
    * A statement, kept as text. Only those with at most one criterion are prepared, and not above a maximum: clients can
    * ask for any number of combinations.
    */
-  #kept<V>(statements: Map<string, V>, selection: Selection | PageReading, make: (isRare: boolean) => V): V {
-    const key = JSON.stringify(selection);
-    const known = statements.get(key);
+  #run(reading: Reading): Run {
+    const key = JSON.stringify({ ...reading, rules: undefined });
+    const known = this.#prepared.get(key) ?? this.#rare.get(key);
     if (known !== undefined) return known;
-    const chosen = selection.used.filter(each => !each.startsWith('$') && each !== selection.perParent);
-    const isPlanned = 'way' in selection && selection.way === 'planned';
-    const isCommon = chosen.length < 2 && !isPlanned && this.#prepared.size < mostPrepared;
-    if (isCommon) this.#prepared.add(key);
-    const made = make(!isCommon && !this.#prepared.has(key));
-    setBounded(statements, key, made, mostPlans);
-    return made;
+    const { criteria, perParent, way } = reading;
+    const chosen = criteria.filter(({ name }) => !name.startsWith('$') && name !== perParent);
+    const isRare = chosen.length > 1 || way === 'planned' || this.#prepared.size >= mostPrepared;
+    const run = readPage({ ...reading, isRare });
+    if (isRare) setBounded(this.#rare, key, run, mostRare);
+    else this.#prepared.set(key, run);
+    return run;
   }
 }

@@ -35,8 +35,6 @@ export type Compared =
   | { indexed: SQLWrapper; of: (value: SQLWrapper) => SQL }
   | { where: (value: SQLWrapper) => SQL };
 
-/** A query may also have operators of filters, such as `status[in]`. */
-type FilterValues<Filter extends string> = { [K in Filter]?: string };
 export interface Period {
   createdSince?: string;
   createdBefore?: string;
@@ -45,8 +43,8 @@ export interface Cursors {
   after?: string;
   before?: string;
 }
-/** Which records a list has. */
-export type Criteria<Filter extends string = string> = FilterValues<Filter> & Period;
+/** Which records a list has. A query may also have operators of filters, such as `status[in]`. */
+export type Criteria<Filter extends string = string> = { [K in Filter]?: string } & Period;
 export type ListQuery<Filter extends string = string, Sort extends string = string> = Criteria<Filter> &
   Cursors & {
     page?: number;
@@ -78,8 +76,6 @@ export function readPeriod(query: Period) {
   };
   return { $above: boundId('createdSince') ?? firstId, $below: boundId('createdBefore') ?? lastId };
 }
-
-export const hasPeriod = (query: Period) => namesIn(['createdSince', 'createdBefore'], query).length > 0;
 
 /** A 400 that names a parameter of the list. */
 export const wrongParameter = (name: string, message: string) =>

@@ -1,103 +1,106 @@
-import { filterOf } from '#schemas/parts/filters.ts';
-import { type Criterion, indexedPart, nullsOfSort, operatorOf, search, valuesOfSort } from './criteria.ts';
+import type { SQLWrapper } from '#drizzle/orm.ts';
+import { type Criterion, indexedPart, makeCriterion, search } from './criteria.ts';
 import type { ListRules } from './rules.ts';
 
-/** Which records a list has, without the values of its criteria: a statement has placeholders with their names. */
+/** Which records a list has, and in which order, without the values: a statement has placeholders for them. */
 export interface Selection {
-  used: Criterion[];
+  rules: ListRules;
+  criteria: Criterion[];
   hasPeriod: boolean;
-  /** The filter that has a different value for each parent; undefined for one list. */
-  perParent?: string | undefined;
-  /** The filter in whose index rows are found and counted, or `ids`. */
-  by: string;
-}
-/** Stand for the index of the ids, which has the period, and for that of the sort. */
-export const [ids, ofSort] = ['', '$sort'];
-
-/** How a page of a list is read. Each combination is one statement. */
-export interface PageReading extends Selection {
   sort: string;
   descending: boolean;
+  /** The filter that has a different value for each parent; undefined for one list. */
+  perParent?: string | undefined;
+  brief?: boolean | undefined;
+}
+
+/** How a page of a list is read. Each combination is one statement. */
+export interface Reading extends Selection {
   /**
    * A page by number skips rows. One by cursor begins at a position, or at an end of the list if the cursor is empty.
    */
   from: 'number' | 'position' | 'end';
-  brief?: boolean | undefined;
+  /** The filter in whose index rows are found and counted, or `ids`, or `ofSort`. */
+  by: string;
   /**
    * `ordered`: from an index that has the records in the order of the list. `gathered`: all rows of `by` are filtered and
    * sorted, if there are fewer than `$most`. `walked`: the next `$most` rows in the order of the list are filtered.
-   * `planned`: as PostgreSQL likes best, which knows the values.
+   * `planned`: as PostgreSQL likes best, which knows the values. `counted`: only the totals of parents are read.
    */
-  way: 'ordered' | 'gathered' | 'walked' | 'planned';
+  way: 'ordered' | 'gathered' | 'walked' | 'planned' | 'counted';
   /** Whether PostgreSQL plans it for its values, and forgets it. */
   isRare?: boolean;
 }
 
-type Sorted = Pick<PageReading, 'sort' | 'used'>;
-
-/**
- * The columns of the sort. One that a filter compares is left out: it has the same value in all records, and would
- * make cursors longer.
- */
-export const sortedBy = ({ sorts = {}, filters }: ListRules, { sort, used }: Sorted) =>
-  used.includes(nullsOfSort)
-    ? []
-    : (sorts[sort] ?? []).filter(column => !used.some(filter => filters[filter] === column));
-
-export const isById = (rules: ListRules, reading: Sorted) => sortedBy(rules, reading).length === 0;
-
-/** The columns that place a record in the order of the list. */
-export const positionColumns = (rules: ListRules, reading: Sorted) => [
-  ...sortedBy(rules, reading),
-  rules.table.id,
-];
+/** Stand for the index of the ids, which has the period, and for that of the sort. */
+export const [ids, ofSort] = ['', '$sort'];
+const nullsOfSort = makeCriterion(`${ofSort}[isNull]`);
 
 /** What the index of a filter has; undefined if that is not a column or an expression. */
-export const indexOf = ({ filters }: ListRules, filter: string) => indexedPart(filters[filter]);
-
-/**
- * The parts of a list, one behind the other: the records with a value of the sort, then those without one. Each is the
- * list with one more criterion.
- */
-export function partsOf(rules: ListRules, reading: Sorted): Criterion[][] {
-  const [column] = sortedBy(rules, reading);
-  if (column === undefined || !rules.nullable?.includes(reading.sort)) return [[]];
-  const compared = reading.used.filter(each => indexOf(rules, filterOf(each)) === column);
-  if (compared.some(each => operatorOf(each) === 'isNull')) return [[nullsOfSort]];
-  return compared.length > 0 ? [[]] : [[valuesOfSort], [nullsOfSort]];
+export function indexOf({ rules, sort }: Selection, filter: string): SQLWrapper | undefined {
+  if (filter === ids) return rules.table.id;
+  return filter === ofSort ? rules.sorts?.[sort]?.[0] : indexedPart(rules.filters[filter]);
 }
 
-/** Whether the rows of several values are merged in the order of the ids. Citus refuses the join that this takes. */
-export const isMerged = ({ counted }: ListRules, criteria: Criterion[]) =>
-  counted !== undefined && criteria.length === 1 && criteria.every(each => operatorOf(each) === 'in');
+const comparing = (selection: Selection, column: SQLWrapper) =>
+  selection.criteria.filter(({ filter }) => indexOf(selection, filter) === column);
 
-/** Whether one index has the records in the order of the list, and no others between them. */
-export function isOrdered(rules: ListRules, reading: Selection & Sorted): boolean {
-  const { by, hasPeriod } = reading;
-  const [column] = sortedBy(rules, reading);
-  const used = reading.used.filter(each => each !== valuesOfSort);
-  if (used.length === 0) return column === undefined || !hasPeriod;
-  const index = indexOf(rules, by);
-  if (index === undefined || used.some(each => filterOf(each) !== by)) return false;
-  if (column) return index === column && !hasPeriod && !used.some(each => operatorOf(each) === 'in');
-  return (
-    isMerged(rules, used) || (used.length === 1 && used.every(each => /^is(Null)?$/.test(operatorOf(each))))
+/**
+ * The columns of the sort. One that has the same value in all records, because a criterion says so, is left out: it
+ * would make cursors longer.
+ */
+const sortedBy = (selection: Selection) =>
+  (selection.rules.sorts?.[selection.sort] ?? []).filter(
+    column => !comparing(selection, column).some(({ operator }) => /^is(Null)?$/.test(operator)),
   );
+
+/** The columns that place a record in the order of the list. */
+export const positionColumns = (selection: Selection) => [...sortedBy(selection), selection.rules.table.id];
+
+/** The column of the sort, if records without a value of it come behind the others. */
+export function nullableSort(selection: Selection): SQLWrapper | undefined {
+  const [column] = sortedBy(selection);
+  const isNullable = column && selection.rules.nullable?.includes(selection.sort);
+  // What compares the column selects no record without a value.
+  return isNullable && comparing(selection, column).length === 0 ? column : undefined;
+}
+
+/** The parts of a list, one behind the other: the records with a value of the sort, then those without one. */
+export const partsOf = (selection: Selection): Selection[] =>
+  nullableSort(selection)
+    ? [selection, { ...selection, criteria: [...selection.criteria, nullsOfSort] }]
+    : [selection];
+
+/** Whether the rows of several values are merged in the order of the ids. Citus refuses the join that this takes. */
+export const isMerged = ({ rules, criteria: [only, ...others] }: Selection) =>
+  rules.counted !== undefined && only?.operator === 'in' && others.length === 0;
+
+/** The index that has the records in the order of the list, and no others between them. */
+export function orderedIndex(selection: Selection): string | undefined {
+  const { rules, criteria, hasPeriod } = selection;
+  const [column] = sortedBy(selection);
+  const [first, ...others] = criteria;
+  if (first === undefined) return column && hasPeriod ? undefined : ids;
+  const { filter: by } = first;
+  const index = (rules.indexed?.includes(by) ?? true) ? indexOf(selection, by) : undefined;
+  if (index === undefined || others.some(({ filter }) => filter !== by)) return undefined;
+  const isOrdered = column
+    ? index === column && !hasPeriod && !criteria.some(({ operator }) => operator === 'in')
+    : isMerged(selection) || (others.length === 0 && /^is(Null)?$/.test(first.operator));
+  return isOrdered ? by : undefined;
 }
 
 /** The filters whose indexes may have few rows, the most promising first, then those of the application. */
-export function candidates(
-  rules: ListRules,
-  { used, hasPeriod }: Pick<Selection, 'used' | 'hasPeriod'>,
-): string[] {
-  const { counted = [] } = rules;
-  const names = [...new Set(used.filter(each => each !== valuesOfSort).map(filterOf))];
+export function candidates(selection: Selection): string[] {
+  const { rules, criteria, hasPeriod } = selection;
+  const names = [...new Set(criteria.map(({ filter }) => filter))];
   const indexed = (rules.indexed ?? names).filter(name => names.includes(name));
-  const isEqual = (name: string) => indexOf(rules, name) !== undefined && used.includes(name);
+  const isEqual = (name: string) =>
+    indexOf(selection, name) !== undefined && criteria.some(each => each.name === name);
   const rank = (name: string) => {
     if (name === search) return 0;
-    if (isEqual(name)) return counted.includes(name) ? 3 : 1;
-    return name === ids || indexOf(rules, name) ? 2 : 4;
+    if (isEqual(name)) return rules.counted?.includes(name) ? 3 : 1;
+    return indexOf(selection, name) ? 2 : 4;
   };
   // The index of a filter with one value has the rows of a period, too.
   const period = hasPeriod && !indexed.some(isEqual) ? [ids] : [];

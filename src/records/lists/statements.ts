@@ -1,9 +1,6 @@
 import {
   and,
-  Column,
   getTableColumns,
-  getTableName,
-  is,
   isNotNull,
   isNull,
   type PgColumn,
@@ -11,40 +8,35 @@ import {
   type SQLWrapper,
   sql,
 } from '#drizzle/orm.ts';
-import { filterOf } from '#schemas/parts/filters.ts';
 import { rowMapper, rowsOf, unknownValue } from '#src/database/statements/statement.ts';
-import { nullsOfSort, operatorOf, valueIn } from './criteria.ts';
+import { makeCriterion } from './criteria.ts';
+import { choosing, joinComma, matching, nameOf, numberIn, parents, rowsBy } from './rows.ts';
+import { bookkeeping } from './rules.ts';
 import {
-  choosing,
-  countQuery,
-  hasRange,
-  joinComma,
-  matching,
-  nameOf,
-  numberIn,
-  parent,
-  parents,
-  rangeOfIds,
-  rowsBy,
-  tuple,
-} from './rows.ts';
-import { bookkeeping, type ListRules } from './rules.ts';
-import { ids, isById, isMerged, ofSort, type PageReading, partsOf, positionColumns } from './selection.ts';
+  ids,
+  isMerged,
+  nullableSort,
+  ofSort,
+  positionColumns,
+  type Reading,
+  type Selection,
+} from './selection.ts';
+import { countQuery, type PageStart, startQuery, valuesIn } from './totals.ts';
 
 const { placeholder, raw } = sql;
 
-export type Plan = ReturnType<typeof planPage>;
+export type Run = ReturnType<typeof readPage>;
+export const readPage = (reading: Reading) => rowsOf(pageStatement(reading), reading.isRare);
 
-/** The statement of a page, and how its rows are read. */
-export function planPage(rules: ListRules, reading: PageReading) {
-  const columns = rowColumns(rules, reading);
-  const position = positionColumns(rules, reading).map(column => columns.indexOf(column));
-  const parent = columns.indexOf(rules.filters[reading.perParent ?? ''] as PgColumn);
+export type RowReader = ReturnType<typeof rowReader>;
+
+/** How the rows of a list are read, whatever statement they come from. */
+export function rowReader(selection: Selection) {
+  const columns = rowColumns(selection);
+  const position = positionColumns(selection).map(column => columns.indexOf(column));
+  const parent = columns.indexOf(parentColumn(selection) as PgColumn);
   return {
-    run: rowsOf(pageStatement(rules, reading), reading.isRare),
-    toRecord: rowMapper(recordColumns(rules, reading)),
-    /** How many values a position has: those of the sort, and the id. */
-    length: position.length,
+    toRecord: rowMapper(recordColumns(selection)),
     /** A position without a value of the sort is that of a record where it is null. */
     positionOf: (row: unknown[] | undefined) =>
       row ? position.flatMap(index => (row[index] === null ? [] : String(row[index]))) : [],
@@ -56,144 +48,82 @@ export function planPage(rules: ListRules, reading: PageReading) {
  * The statement of a page. Each row of a page by number ends in the total, of the same snapshot, and in how many rows
  * were counted for it. A page past the end is one row without a record.
  */
-function pageStatement(rules: ListRules, reading: PageReading): SQL {
+function pageStatement(reading: Reading): SQL {
+  // Selects each parent that has records: its id, its total, and how many rows were counted for that.
+  if (reading.way === 'counted') return sql`select "$parent", ${countQuery(reading)} group by "$parent"`;
   if (reading.perParent !== undefined) {
-    const page = recordQuery(rules, reading);
+    const page = recordQuery(reading);
     return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknownValue('$most')}`;
   }
-  if (reading.from !== 'number' && reading.way !== 'gathered') return recordQuery(rules, reading);
-  const { start, ...begin } = startQuery(rules, reading);
-  const records = recordQuery(rules, reading, begin);
+  if (reading.from !== 'number' && reading.way !== 'gathered') return recordQuery(reading);
+  const { start, ...begin } = startQuery(reading);
+  const records = recordQuery(reading, begin);
   // A plain join, because Citus refuses a lateral one with a distributed table.
   return sql`with start as (${start})
     select record.*, start.* from start left join (${records}) as record on true`;
 }
 
 /** The columns of a record, by member. */
-function recordColumns({ table, columns = getTableColumns(table) }: ListRules, { brief }: PageReading) {
+function recordColumns({ rules: { table, columns = getTableColumns(table) }, brief }: Selection) {
   if (!brief) return columns;
   return Object.fromEntries(Object.entries(columns).filter(([member]) => !bookkeeping.includes(member)));
 }
 
+const parentColumn = ({ rules, perParent }: Selection) =>
+  rules.filters[perParent ?? ''] as PgColumn | undefined;
+
 /** The columns of a row: those of the record, and those of its position and its parent that are not among them. */
-function rowColumns(rules: ListRules, reading: PageReading): SQLWrapper[] {
-  const columns = Object.values(recordColumns(rules, reading));
-  const parent = reading.perParent === undefined ? [] : [rules.filters[reading.perParent] as PgColumn];
-  // Both parts of a list have the same columns.
-  const used = reading.used.filter(each => each !== nullsOfSort);
-  return [...new Set<SQLWrapper>([...columns, ...positionColumns(rules, { ...reading, used }), ...parent])];
+function rowColumns(selection: Selection): SQLWrapper[] {
+  const { table, sorts } = selection.rules;
+  const columns = Object.values(recordColumns(selection));
+  const placing = [...(sorts?.[selection.sort] ?? []), table.id, parentColumn(selection) ?? []].flat();
+  return [...new Set<SQLWrapper>([...columns, ...placing])];
 }
 
-/** Where a page by number begins: `skip` rows after `bound` or the list's start. A page is empty unless `isPaid`. */
-interface PageStart {
-  bound?: SQL;
-  skip?: SQL;
-  isPaid?: SQL;
-}
-
-function recordQuery(rules: ListRules, reading: PageReading, { bound, skip, isPaid }: PageStart = {}): SQL {
-  const { table } = rules;
-  const { used, way, from, descending, hasPeriod, perParent, isRare } = reading;
-  const position = positionColumns(rules, reading);
-  const inOrderOfIds = position.length === 1;
-  const inOrder = { ...reading, by: !inOrderOfIds ? ofSort : way === 'ordered' ? reading.by : ids };
+function recordQuery(reading: Reading, { bound, skip, isPaid }: PageStart = {}): SQL {
+  const { rules, criteria, way, from, descending, perParent, isRare } = reading;
+  const position = positionColumns(reading);
+  const isById = position.length === 1;
+  const orderIndex = isById ? ids : ofSort;
+  const inOrder = { ...reading, by: isById && way === 'ordered' ? reading.by : orderIndex };
   // PostgreSQL plans with a limit that it knows.
-  const number = isRare ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(rules);
+  const number = isRare ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(reading);
+  const limit = number('limit');
   const offset = from === 'number' ? (skip ?? number('$skip')) : undefined;
-  const end = sql`limit ${number('limit')} ${offset && sql`offset ${offset}`}`;
-  const beginning = sql`limit ${number('limit')} ${offset && sql`+ ${offset}`}`;
-  const select = sql`select ${joinComma(rowColumns(rules, reading))}`;
+  const end = sql`limit ${limit} ${offset && sql`offset ${offset}`}`;
+  const beginning = sql`limit ${limit} ${offset && sql`+ ${offset}`}`;
+  const select = sql`select ${joinComma(rowColumns(reading))}`;
   const direction = raw(descending ? 'desc' : 'asc');
-  const last = descending && partsOf(rules, reading).length > 1 ? sql`nulls last` : undefined;
-  const order = position.map((column, i) => sql`${column} ${direction} ${i === 0 ? last : undefined}`);
+  // An index that is read backwards has the nulls first: those are read behind the others.
+  const nullable = from === 'number' && descending ? nullableSort(reading) : undefined;
+  const order = position.map(
+    column => sql`${column} ${direction} ${column === nullable ? sql`nulls last` : undefined}`,
+  );
   const sorted = (rows: SQLWrapper, condition?: SQL) =>
     sql`${select} from ${rows} where ${and(isPaid, condition) ?? sql`true`} order by ${joinComma(order)} ${end}`;
-  const named = (rows: SQL) => sql`(${rows}) as ${nameOf(rules)}`;
+  const named = (rows: SQL) => sql`(${rows}) as ${nameOf(reading)}`;
 
-  const beyondPosition = from === 'position' && !inOrderOfIds ? beyond(position, descending) : undefined;
-  const place = inOrderOfIds ? rangeOfIds(rules) : beyondPosition;
-  if (bound) return sorted(table, and(bound, matching(rules, reading, used)));
-  if (way === 'gathered')
-    return sorted(
-      named(sql`select * ${rowsBy(rules, reading)} offset 0`),
-      and(place, choosing(rules, reading)),
-    );
-  const others = choosing(rules, inOrder);
+  if (bound) return sorted(rules.table, and(bound, matching(reading, criteria)));
+  if (way === 'gathered') {
+    const rows = sql`select * ${rowsBy({ ...reading, descending: false })} offset 0`;
+    return sorted(named(rows), choosing(reading));
+  }
+  const others = choosing(inOrder);
   if (way === 'walked') {
-    const next = sql`select * ${rowsBy(rules, inOrder, beyondPosition, descending)} limit ${number('$most')}`;
+    const next = sql`select * ${rowsBy(inOrder)} limit ${number('$most')}`;
     return sorted(named(next), others);
   }
-  if (inOrder.by !== ids && inOrderOfIds && isMerged(rules, used)) {
-    const each = sql`select * ${rowsBy(rules, inOrder, undefined, descending, parent)} ${beginning}`;
-    const values = sql`unnest(${valueIn(rules, used[0] as string)}) as parent(id)`;
-    return sorted(sql`${values} cross join lateral ${named(each)}`);
+  if (way === 'ordered' && isById && isMerged(reading)) {
+    const { by } = reading;
+    const each = rowsBy({ ...reading, criteria: [makeCriterion(by)], perParent: by });
+    const rows = named(sql`select * ${each} ${beginning}`);
+    return sorted(sql`${valuesIn(reading)} cross join lateral ${rows}`);
   }
-  // An index that is read backwards has the nulls first: those are read behind the others.
-  if (last && perParent !== undefined) return sorted(table, and(beyondPosition, others));
-  if (last) {
-    const [column] = position as [SQLWrapper];
-    const part = (isPart: SQL) =>
-      sql`(select * ${rowsBy(rules, inOrder, and(others, isPart), true)} ${beginning})`;
-    return sorted(named(sql`${part(isNotNull(column))} union all ${part(isNull(column))}`));
+  if (nullable && perParent !== undefined) return sorted(rules.table, others);
+  if (nullable) {
+    const part = (isPart: SQL) => sql`(select * ${rowsBy(inOrder, and(others, isPart))} ${beginning})`;
+    const parts = sql`${part(isNotNull(nullable))} union all ${part(isNull(nullable))}`;
+    return sorted(named(parts));
   }
-  // Without the other bound: PostgreSQL expects few ids between two unknown ones, and would read them all.
-  const next = sql`${table.id} ${raw(descending ? '<' : '>')} ${placeholder(descending ? '$below' : '$above')}`;
-  const isNext = inOrderOfIds && !hasPeriod && !hasRange(rules, inOrder) ? next : beyondPosition;
-  return sql`${select} ${rowsBy(rules, inOrder, and(isPaid, isNext, others), descending)} ${end}`;
-}
-
-/** The placeholder of a value of the position. */
-export const positionValue = (index: number) => `$${index}`;
-
-function beyond(position: SQLWrapper[], descending: boolean): SQL {
-  const values = position.map((part, index) => {
-    const value = placeholder(positionValue(index));
-    return is(part, Column) ? sql`${value}::text::${raw(part.getSQLType())}` : value;
-  });
-  return sql`${tuple(position)} ${raw(descending ? '<' : '>')} ${tuple(values)}`;
-}
-
-/**
- * The total, and where a page by number begins. For a list whose totals are kept, `list_position`
- * (drizzle/migrations/*_lists.sql) knows both. Any other list is counted, and the rows before the page are skipped.
- */
-function startQuery(rules: ListRules, reading: PageReading): PageStart & { start: SQL } {
-  const { table } = rules;
-  const { descending, way, used } = reading;
-  const list = way === 'gathered' ? undefined : keptList(rules, reading);
-  // Reads no records when more rows were counted than are paid for.
-  const isPaid = sql`(select passed from start) < ${numberIn(rules)('$most')}`;
-  if (list === undefined) return { start: sql`select ${countQuery(rules, reading)}`, isPaid };
-  const position = (skip: SQLWrapper) => sql`list_position(${list}, ${skip}, ${raw(`${descending}`)})`;
-  if (isById(rules, reading) && !isMerged(rules, used)) {
-    const start = sql`select bound, remaining, total, 0 as passed from ${position(placeholder('$skip'))}`;
-    const bound = sql`${table.id} ${raw(descending ? '<' : '>=')} (select bound from start)`;
-    return { start, bound, skip: sql`(select remaining from start)` };
-  }
-  const lists = isMerged(rules, used)
-    ? sql`unnest(${valueIn(rules, used[0] as string)}) as kept(value) cross join ${position(raw('0'))}`
-    : position(raw('0'));
-  const passed = sql`least(coalesce(sum(total), 0), ${placeholder('$skip')}::bigint)`;
-  return { start: sql`select coalesce(sum(total), 0) as total, ${passed} as passed from ${lists}`, isPaid };
-}
-
-export const isKept = (rules: ListRules, page: Pick<PageReading, 'used' | 'hasPeriod'>) =>
-  keptList(rules, page) !== undefined;
-
-/** The name of a list whose total `list_watch` keeps, or of one of several lists; undefined for other lists. */
-function keptList(
-  { table, filters, counted }: ListRules,
-  { used, hasPeriod }: Pick<PageReading, 'used' | 'hasPeriod'>,
-): SQL | undefined {
-  const [only, ...others] = used;
-  if (counted === undefined || hasPeriod || others.length > 0) return undefined;
-  const name = getTableName(table);
-  if (only === undefined) return raw(`'${name}'`);
-  const column = filters[filterOf(only)];
-  if (!counted.includes(filterOf(only)) || !is(column, Column) || !/^(is|in)$/.test(operatorOf(only)))
-    return undefined;
-  // The cast spells the value as the database does in the names of lists.
-  const value =
-    operatorOf(only) === 'in' ? sql`kept.value` : sql`${placeholder(only)}::${raw(column.getSQLType())}`;
-  return sql`${raw(`'${name}.${column.name}='`)} || (${value})::text`;
+  return sql`${select} ${rowsBy(inOrder, and(isPaid, others))} ${end}`;
 }
