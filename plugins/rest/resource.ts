@@ -31,7 +31,7 @@ export const resourceRoutes =
     app.get(
       all,
       route(`list${capitalize(plural)}`, `List ${nouns}`, 'read or own', {
-        description: `A page of ${nouns}, the oldest first unless \`sort\` says otherwise. All filters that are given apply. A page by \`page\` counts as one more request for each 10,000 ${nouns} that it counts or passes; one by cursor does not.`,
+        description: `A page of ${nouns}, the oldest first unless \`sort\` says otherwise. All filters that are given apply. A page by \`page\` counts as one more request for each 10,000 ${nouns} that it counts or passes; one by cursor only if no index finds it among fewer.`,
         querystring: contract.query,
         response: { 200: ref<TSchema>(contract.list) },
       }),

@@ -84,7 +84,7 @@ const word = '[\\p{L}\\p{M}\\p{Nd}]+';
 const noWord = '[^\\p{L}\\p{M}\\p{Nd}\\u0000\\ud800-\\udfff]';
 
 /** The filter of a parameter such as `status[in]`. */
-export const filterOf = (parameter: string) => parameter.replace(/\[\w+\]$/, '');
+export const filterOf = (parameter: string) => parameter.split('[', 1)[0] as string;
 
 /** The name of a parameter in GraphQL: what is `status[in]` in REST is `statusIn` there. */
 export const argumentName = (parameter: string) =>

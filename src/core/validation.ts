@@ -95,9 +95,7 @@ function violationMessage(error: ErrorObject, part: Violation['in']): string {
   const rules = parentSchema as Rules;
   switch (keyword) {
     case 'additionalProperties': {
-      const known = Object.keys(parentSchema.properties);
-      const name = params.additionalProperty;
-      const near = suggestName(name, known) ?? known.find(each => each === filterOf(name));
+      const near = nearestName(params.additionalProperty, Object.keys(parentSchema.properties));
       return near === undefined ? 'is not known' : `is not known; did you mean "${near}"?`;
     }
     case 'required':
@@ -126,6 +124,13 @@ function violationMessage(error: ErrorObject, part: Violation['in']): string {
     default:
       return message;
   }
+}
+
+/** The known name that was probably meant; for an operator that a filter does not have, another one of this filter. */
+function nearestName(name: string, known: string[]): string | undefined {
+  const filter = filterOf(name);
+  const own = known.filter(each => filterOf(each) === filter);
+  return name !== filter && own.length > 0 ? (suggestName(name, own) ?? filter) : suggestName(name, known);
 }
 
 function wholeNumber({ minimum, maximum }: Rules): string {

@@ -44,7 +44,7 @@ export function readCriteria({ filters }: ListRules, query: Record<string, unkno
       const { filter, operator } = criterion;
       const value = query[name];
       if (operator === 'isNull') return value ? criterion : makeCriterion(`${filter}[isNotNull]`);
-      values[name] = readValue(comparedType(indexedPart(filters[filter])), operator, value);
+      values[name] = operator === 'is' ? value : readValue(indexedPart(filters[filter]), operator, value);
       if (operator !== 'startsWith') return criterion;
       const end = endOfPrefix(String(value));
       // Nothing is above a text of the last character alone.
@@ -56,9 +56,9 @@ export function readCriteria({ filters }: ListRules, query: Record<string, unkno
 }
 
 /** Rounds a bound to the milliseconds of a column, so that it selects what it would select without rounding. */
-function readValue(type: string, operator: string, value: unknown): unknown {
+function readValue(column: SQLWrapper | undefined, operator: string, value: unknown): unknown {
   if (operator === 'in') return arrayText([...new Set(value as string[])].toSorted());
-  if (operator === 'is' || !type.startsWith('timestamp')) return value;
+  if (!comparedType(column).startsWith('timestamp')) return value;
   const bound = operator === 'gte' || operator === 'lt' ? readBound(String(value))?.toISOString() : undefined;
   // Rounding up may lead to the year 10000, which `Date` writes with a sign.
   return (bound ?? readInstant(String(value)))?.replace(/^\+0/, '');

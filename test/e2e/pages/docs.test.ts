@@ -57,6 +57,28 @@ t.test('a request is tried at once, and the code of another is copied and works'
   t.match((await command(copied)).output, '"name":"Ada Lovelace"');
 });
 
+t.test('operators can be filled in, and select what they say', async t => {
+  for (const title of ['Notes', 'Other notes', 'Nothing']) {
+    const { id } = (
+      await call('POST', '/api/users', 201, { body: { name: title, email: `${title.length}@b.example` } })
+    ).body;
+    await call('POST', '/api/posts', 201, { body: { title, authorId: id } });
+  }
+  const { page } = await openPage(browser, origin);
+  await page.goto(`${origin}/docs#/Posts/listPosts`);
+  const opened = operation(page, 'listPosts');
+  const parameter = (name: string) => opened.locator(`tr[data-param-name="${name}"]`);
+  await parameter('status[in]').locator('select').selectOption(['draft', 'published']);
+  await parameter('title[startsWith]').locator('input').fill('No');
+  await parameter('q').locator('input').fill('notes');
+  await opened.getByRole('button', { name: 'Execute' }).click();
+  const answer = opened.locator('.live-responses-table', { hasText: '"data": [' });
+  await answer.waitFor();
+  t.match(await answer.innerText(), /"total": 1\b/);
+  t.match(await answer.innerText(), /"title": "Notes"/);
+  t.match(await opened.locator('.request-url').innerText(), /status\[in\]|status%5Bin%5D/);
+});
+
 t.test('a stream, which does not end, has code samples and no button', async t => {
   const { page } = await openPage(browser, origin);
   await page.goto(`${origin}/docs#/Changes/followChanges`);

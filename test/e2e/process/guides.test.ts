@@ -27,6 +27,8 @@ async function walkAndTry(t: Test, page: string, heading: string): Promise<void>
   await walk(t, steps, folder, tests);
   if (missing.length > 0) return t.comment(`not installed: ${missing}`);
   const script = join(folder, 'src/main.ts');
+  // The page before may have left records.
+  rmSync(join(folder, 'data'), { recursive: true, force: true });
   const { url } = await startService(t, { DATA_DIR: join(folder, 'data') }, { script });
   await runBlocks(t, page, url, { heading, folder });
 }
