@@ -3,7 +3,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
 import { anyJson, componentsIn, idPattern, wholeText } from '#schemas/parts/common.ts';
 import type { Violation } from '#schemas/parts/error.ts';
-import { filterOf } from '#schemas/parts/filters.ts';
+import { filterOf, words } from '#schemas/parts/filters.ts';
 import { readInstant } from './instants.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
 
@@ -15,6 +15,7 @@ const formatMessages: Record<string, string> = {
   'date-time': 'must be a time with its zone from the year 1 to 9999, such as 2026-11-23T00:00:00Z',
   date: 'must be a date from the year 1 to 9999, such as 2026-11-23',
   email: 'must be a valid e-mail address',
+  [words]: 'must have 1 to 10 words, which are letters and digits',
 };
 
 // `coerceTypes` and `removeAdditional` are off: "3" is not 3, and an unknown member is an error.
@@ -26,7 +27,11 @@ const ajv = new Ajv({
   strict: false,
   strictNumbers: true,
 });
-addFormats.default(ajv, Object.keys(formatMessages) as FormatName[]);
+addFormats.default(ajv, ['date-time', 'date', 'email'] satisfies FormatName[]);
+ajv.addFormat(words, text => {
+  const count = text.match(/[\p{L}\p{M}\p{Nd}]+/gu)?.length ?? 0;
+  return count > 0 && count <= 10;
+});
 
 /** Makes a format refuse the values that the database cannot store, such as the year 0. */
 function restrict(format: string, isStorable: (text: string) => boolean): void {

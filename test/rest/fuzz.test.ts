@@ -170,7 +170,7 @@ function isNoJson(bytes: Buffer | string) {
 
 /** Refusals of valid requests that depend on stored data; GraphQL reports its own syntax errors. */
 const semantic =
-  /^(is the id of no [a-z0-9 ]+|is read-only and differs from the stored value|is (required|only) for the scope "own"|must be in the future|must have whole texts without NUL, finite numbers and at most 100 levels|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)")$/;
+  /^(is the id of no [a-z0-9 ]+|is read-only and differs from the stored value|is (required|only) for the scope "own"|must be in the future|must have whole texts without NUL, finite numbers and at most 100 levels|is not a cursor of this list with these filters and this sort|cannot be combined with "(after|before)"|must have 1 to 10 words, which are letters and digits)$/;
 const isSemantic = ({ status, body }: Answer) =>
   status < 300 ||
   status === 404 ||
