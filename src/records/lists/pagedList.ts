@@ -14,7 +14,7 @@ import {
   namesIn,
   wrongParameter,
 } from './rules.ts';
-import { partsOf, positionColumns, type Reading, type Selection } from './selection.ts';
+import { indexOf, partsOf, positionColumns, type Reading, type Selection } from './selection.ts';
 import { type RowReader, type Run, readPage, rowReader } from './statements.ts';
 import { isSearch, stepsTo } from './ways.ts';
 
@@ -195,7 +195,9 @@ export class PagedList<T, Filter extends string, Sort extends string> {
       }
       return { rows: [], total: 0, passed: most };
     };
-    return readAndCharge(context, read, ({ passed }) => passed, isSearch(selection));
+    // A search, and a filter of the application, may read many rows to find few.
+    const isSlow = selection.criteria.some(({ filter }) => indexOf(selection, filter) === undefined);
+    return readAndCharge(context, read, ({ passed }) => passed, isSlow);
   }
 
   /** The page of these rows. One row more than the limit shows that there are more. */
