@@ -71,8 +71,8 @@ function judge(found: Facts, { settings, servers, workers, report }: Deployment)
   if (!found.takesWrites) report('problem', 'read_only', 'No writes are taken: set the URL of the primary.');
   for (const grant of found.grants) report('problem', 'rights', `${found.role} lacks a right: \`${grant}\`.`);
   const size = settings.DATABASE_POOL_SIZE;
-  // Each process has a probe beside its pools, and a connection for lists that take long.
-  const most = (servers + workers) * (Math.ceil(1.5 * size) + 2);
+  // Each process has a probe beside its pools, and two connections for lists that take long.
+  const most = (servers + workers) * (Math.ceil(1.5 * size) + 3);
   const wanted = `statement_timeout = ${statementTimeout(settings)}; lock_timeout = 50`;
   if (settings.DATABASE_POOLER !== 'transaction') {
     const advice = 'raise max_connections, lower DATABASE_POOL_SIZE, or use PgBouncer';
