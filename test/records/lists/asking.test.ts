@@ -15,7 +15,7 @@ import { makeTables } from '#test/world/tables.ts';
 
 /** More records than are few, so that lists are read in every way. */
 const amount = 3000;
-const questions = Number(process.env.TEST_QUESTIONS ?? 50);
+const questions = Number(process.env.TEST_QUESTIONS ?? 15);
 
 /** Writes burrows, of which the first has half of the specimens, and returns all specimens in the order of creation. */
 async function fill(database: Database): Promise<Specimen[]> {
