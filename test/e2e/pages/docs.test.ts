@@ -6,9 +6,10 @@ import { makeKey } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
 import { accessibilityProblems, inBothLooks, openBrowser, openPage } from '#test/rig/pages/browser.ts';
 import { until } from '#test/rig/process.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const operation = (page: Page, id: string) => page.locator(`[id$="-${id}"]`);
-const { app, call } = await build(t);
+const { app, call, make } = await build(t);
 const origin = await app.listen({ port: 0, host: '127.0.0.1' });
 const browser = await openBrowser(t);
 
@@ -58,25 +59,20 @@ t.test('a request is tried at once, and the code of another is copied and works'
 });
 
 t.test('operators can be filled in, and select what they say', async t => {
-  for (const title of ['Notes', 'Other notes', 'Nothing']) {
-    const { id } = (
-      await call('POST', '/api/users', 201, { body: { name: title, email: `${title.length}@b.example` } })
-    ).body;
-    await call('POST', '/api/posts', 201, { body: { title, authorId: id } });
-  }
+  for (const label of ['Notes', 'Other notes', 'Nothing']) await make(specimen, { label, remark: null });
   const { page } = await openPage(browser, origin);
-  await page.goto(`${origin}/docs#/Posts/listPosts`);
-  const opened = operation(page, 'listPosts');
+  await page.goto(`${origin}/docs#/Specimens/listSpecimens`);
+  const opened = operation(page, 'listSpecimens');
   const parameter = (name: string) => opened.locator(`tr[data-param-name="${name}"]`);
-  await parameter('status[in]').locator('select').selectOption(['draft', 'published']);
-  await parameter('title[startsWith]').locator('input').fill('No');
+  await parameter('grade[in]').locator('select').selectOption(['fair', 'fine']);
+  await parameter('label[startsWith]').locator('input').fill('No');
   await parameter('q').locator('input').fill('notes');
   await opened.getByRole('button', { name: 'Execute' }).click();
   const answer = opened.locator('.live-responses-table', { hasText: '"data": [' });
   await answer.waitFor();
   t.match(await answer.innerText(), /"total": 1\b/);
-  t.match(await answer.innerText(), /"title": "Notes"/);
-  t.match(await opened.locator('.request-url').innerText(), /status\[in\]|status%5Bin%5D/);
+  t.match(await answer.innerText(), /"label": "Notes"/);
+  t.match(await opened.locator('.request-url').innerText(), /grade\[in\]|grade%5Bin%5D/);
 });
 
 t.test('a stream, which does not end, has code samples and no button', async t => {
