@@ -110,11 +110,7 @@ export function completeOperation(
     // The type requires a parameter that has a default, but a client may leave it out.
     if ('default' in (parameter.schema ?? {})) delete parameter.required;
     // Values are separated by commas, not by repeating the parameter.
-    if (
-      'type' in (parameter.schema ?? {}) &&
-      (parameter.schema as object as { type: string }).type === 'array'
-    )
-      Object.assign(parameter, { style: 'form', explode: false });
+    if ('items' in (parameter.schema ?? {})) Object.assign(parameter, { style: 'form', explode: false });
     // The page would send the example as a filter, and find nothing.
     if (!parameter.required) delete parameter.example;
   }

@@ -68,6 +68,12 @@ export function contractOf<
     ...withEach({ ...ownFilters } as Record<O, TSchema>, schema => Type.Optional(schema)),
     ...(search.length > 0 && { q: searchParameter(search) }),
   };
+  // PostgreSQL keeps the words of a record in at most a megabyte, and refuses to write more.
+  const longest = search.reduce(
+    (sum, each) => sum + (stored[each]?.maxLength ?? Number.POSITIVE_INFINITY),
+    0,
+  );
+  if (longest > 200_000) throw new Error(`What is searched of ${name} must have at most 200,000 characters.`);
   const names = Object.keys(selection).map(argumentName);
   const twice = names.find((each, i) => names.indexOf(each) < i);
   if (twice) throw new Error(`Two filters of ${name} are called '${twice}' in GraphQL.`);

@@ -43,12 +43,14 @@ export type Query = ListQuery<never, never>;
 
 /** Turns the arguments of a list into the query of its REST list, whose schema refuses them by their names here. */
 export function listQuery({ properties }: TObject) {
-  const names = Object.keys(properties);
+  const names = new Map(Object.keys(properties).map(name => [argumentName(name), name]));
   const named = Object.entries(properties).map(([name, schema]) => [argumentName(name), schema]);
   const check = checkedBy(strict(Object.fromEntries(named)), 'query');
   return (args: Arguments): Query => {
     const { sort, ...rest } = withoutNulls(args);
     const query: Arguments = check(typeof sort === 'string' ? { ...rest, sort: fromSortEnum(sort) } : rest);
-    return Object.fromEntries(names.map(name => [name, query[argumentName(name)]])) as object as Query;
+    return Object.fromEntries(
+      Object.entries(query).map(([name, value]) => [names.get(name), value]),
+    ) as object as Query;
   };
 }

@@ -65,5 +65,6 @@ const wrongCursor = ({ isBackward }: Asked) =>
 
 /** Refuses a forged cursor, which may hold a value that its column cannot have, such as a word for a number. */
 export function refuseForged(asked: Asked, error: unknown): never {
-  throw databaseFailure(error)?.code.startsWith('22') ? wrongCursor(asked) : error;
+  const { after, before } = asked.query;
+  throw (after || before) && databaseFailure(error)?.code.startsWith('22') ? wrongCursor(asked) : error;
 }

@@ -1,6 +1,6 @@
 import { Column, is, type SQLWrapper } from '#drizzle/orm.ts';
 import type { Context } from '#src/access/context.ts';
-import { setBounded } from '#src/core/kept.ts';
+import { keptIn, setBounded } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { type Asked, ask, nameOfList, positionIn, refuseForged } from './asked.ts';
 import { type CursorPosition, makeCursor } from './cursors.ts';
@@ -36,6 +36,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   readonly #rules: ListRules;
   readonly #prepared = new Map<string, Run>();
   readonly #rare = new Map<string, Run>();
+  readonly #readers = new Map<string, RowReader>();
 
   constructor(rules: ListRules<Filter, Sort>) {
     this.#rules = rules as object as ListRules;
@@ -55,7 +56,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   async byNumber(context: Context, query: ListQuery<Filter, Sort>): Promise<ListPage<T>> {
     const { selection, values } = ask(context, this.#rules, query);
     const { rows, total } = await this.#readPage(context, selection, 'number', values);
-    const data = rows.map(rowReader(selection).toRecord) as T[];
+    const data = rows.map(this.#readerOf(selection).toRecord) as T[];
     const { page = 1, limit } = query;
     const meta = { page, limit, total, totalPages: Math.ceil(total / limit) };
     return { data, meta, hasNext: page * limit < total };
@@ -64,7 +65,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
   async byCursor(context: Context, query: ListQuery<Filter, Sort>): Promise<CursorPage<T>> {
     const asked = ask(context, this.#rules, query);
     const { selection, isBackward } = asked;
-    const reader = rowReader(selection);
+    const reader = this.#readerOf(selection);
     const start = positionIn(asked);
     const rows = await this.#readFrom(context, asked, isBackward, start, query.limit + 1).catch(error =>
       refuseForged(asked, error),
@@ -72,7 +73,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     // The page behind an empty one is the last page of the list, or the first one for `before`.
     const first = reader.positionOf(rows[0]);
     const behind = start.length > 0 ? await this.#readFrom(context, asked, !isBackward, first, 1) : [];
-    const slice = this.#sliceOf(asked, reader, rows, behind.length > 0);
+    const slice = this.#sliceOf(asked, reader, rows, behind.length > 0, () => nameOfList(asked));
     const next = slice.hasNext ? slice.cursorAt(-1) : null;
     const previous = slice.hasPrevious ? slice.cursorAt(0) : null;
     return { ...slice, meta: { limit: query.limit, next, previous } };
@@ -85,7 +86,8 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     query: ListQuery<Filter, Sort>,
     most: number,
   ): Promise<Map<string, Slice<T>>> {
-    const { selection, values, isBackward } = ask(context, this.#rules, { ...query, [filter]: '' }, filter);
+    const asked = ask(context, this.#rules, { ...query, [filter]: '' }, filter);
+    const { selection, values, isBackward } = asked;
     const $skip = Number(values.$skip);
     const [only = '', ...otherIds] = ids;
     // The list of one parent is read as any other, by whichever of its criteria has few rows.
@@ -102,15 +104,12 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     const limits = { limit: query.limit + 1, $most: most + ids.length, $parents: ids.join() };
     const slow = way === 'gathered' ? Number.POSITIVE_INFINITY : passed;
     const rows = await readOnConnectionFor(context, slow, db => run(db, { ...values, ...limits }));
-    const reader = rowReader(selection);
+    const reader = this.#readerOf(selection);
     const byParent = Map.groupBy(rows, reader.parentOf);
-    const cutRange = (id: string) =>
-      this.#sliceOf(
-        ask(context, this.#rules, { ...query, [filter]: id }),
-        reader,
-        byParent.get(id) ?? [],
-        false,
-      );
+    const cutRange = (id: string) => {
+      const name = () => nameOfList(ask(context, this.#rules, { ...query, [filter]: id }));
+      return this.#sliceOf(asked, reader, byParent.get(id) ?? [], false, name);
+    };
     return new Map(ids.map(id => [id, cutRange(id)]));
   }
 
@@ -202,18 +201,25 @@ export class PagedList<T, Filter extends string, Sort extends string> {
 
   /** The page of these rows. One row more than the limit shows that there are more. */
   #sliceOf(
-    asked: Asked,
+    { query, isBackward }: Asked,
     { toRecord, positionOf }: RowReader,
     rows: unknown[][],
     hasBehind: boolean,
+    listName: () => string,
   ): Slice<T> {
-    const { query, isBackward } = asked;
     const page = rows.slice(0, query.limit);
     if (isBackward) page.reverse();
     const hasAhead = rows.length > query.limit;
     const [hasNext, hasPrevious] = isBackward ? [hasBehind, hasAhead] : [hasAhead, hasBehind];
-    const cursorAt = (index: number) => makeCursor(nameOfList(asked), positionOf(page.at(index)));
+    const cursorAt = (index: number) => makeCursor(listName(), positionOf(page.at(index)));
     return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
+  }
+
+  /** How rows are read, made once: deciding it again for each page takes a tenth of the page. */
+  #readerOf(selection: Selection): RowReader {
+    const { sort, perParent, brief } = selection;
+    const key = `${sort} ${perParent} ${brief} ${positionColumns(selection).length}`;
+    return keptIn(this.#readers, key, () => rowReader(selection));
   }
 
   /**

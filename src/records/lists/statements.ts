@@ -80,27 +80,12 @@ function rowColumns(selection: Selection): SQLWrapper[] {
   return [...new Set<SQLWrapper>([...columns, ...placing])];
 }
 
-function recordQuery(reading: Reading, { bound, skip, isPaid }: PageStart = {}): SQL {
-  const { rules, criteria, way, from, descending, perParent, isRare } = reading;
-  const position = positionColumns(reading);
-  const isById = position.length === 1;
+function recordQuery(reading: Reading, start: PageStart = {}): SQL {
+  const { rules, criteria, way, perParent } = reading;
+  const { select, number, beginning, end, sorted, nullable, isById } = frameOf(reading, start);
+  const { bound, isPaid } = start;
   const orderIndex = isById ? ids : ofSort;
   const inOrder = { ...reading, by: isById && way === 'ordered' ? reading.by : orderIndex };
-  // PostgreSQL plans with a limit that it knows.
-  const number = isRare ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(reading);
-  const limit = number('limit');
-  const offset = from === 'number' ? (skip ?? number('$skip')) : undefined;
-  const end = sql`limit ${limit} ${offset && sql`offset ${offset}`}`;
-  const beginning = sql`limit ${limit} ${offset && sql`+ ${offset}`}`;
-  const select = sql`select ${joinComma(rowColumns(reading))}`;
-  const direction = raw(descending ? 'desc' : 'asc');
-  // An index that is read backwards has the nulls first: those are read behind the others.
-  const nullable = from === 'number' && descending ? nullableSort(reading) : undefined;
-  const order = position.map(
-    column => sql`${column} ${direction} ${column === nullable ? sql`nulls last` : undefined}`,
-  );
-  const sorted = (rows: SQLWrapper, condition?: SQL) =>
-    sql`${select} from ${rows} where ${and(isPaid, condition) ?? sql`true`} order by ${joinComma(order)} ${end}`;
   const named = (rows: SQL) => sql`(${rows}) as ${nameOf(reading)}`;
 
   if (bound) return sorted(rules.table, and(bound, matching(reading, criteria)));
@@ -126,4 +111,33 @@ function recordQuery(reading: Reading, { bound, skip, isPaid }: PageStart = {}):
     return sorted(named(parts));
   }
   return sql`${select} ${rowsBy(inOrder, and(isPaid, others))} ${end}`;
+}
+
+/** What the statement of a page selects, in which order, and where it ends: all but where the rows come from. */
+function frameOf(reading: Reading, { skip, isPaid }: PageStart) {
+  const { from, descending, isRare } = reading;
+  const position = positionColumns(reading);
+  // PostgreSQL plans with a limit that it knows.
+  const number = isRare ? (name: string) => sql`${placeholder(name)}::bigint` : numberIn(reading);
+  const limit = number('limit');
+  const offset = from === 'number' ? (skip ?? number('$skip')) : undefined;
+  const end = sql`limit ${limit} ${offset && sql`offset ${offset}`}`;
+  const select = sql`select ${joinComma(rowColumns(reading))}`;
+  const direction = raw(descending ? 'desc' : 'asc');
+  // An index that is read backwards has the nulls first: those are read behind the others.
+  const nullable = from === 'number' && descending ? nullableSort(reading) : undefined;
+  const order = position.map(
+    column => sql`${column} ${direction} ${column === nullable ? sql`nulls last` : undefined}`,
+  );
+  return {
+    select,
+    number,
+    nullable,
+    isById: position.length === 1,
+    /** The end of rows that are the first ones of the page and of those that it skips. */
+    beginning: sql`limit ${limit} ${offset && sql`+ ${offset}`}`,
+    end,
+    sorted: (rows: SQLWrapper, condition?: SQL) =>
+      sql`${select} from ${rows} where ${and(isPaid, condition) ?? sql`true`} order by ${joinComma(order)} ${end}`,
+  };
 }
