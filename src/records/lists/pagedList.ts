@@ -215,7 +215,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
     return { data: page.map(toRecord) as T[], hasNext, hasPrevious, cursorAt };
   }
 
-  /** How rows are read, made once: deciding it again for each page takes a tenth of the page. */
+  /** How rows are read, which is the same for every page of a list. */
   #readerOf(selection: Selection): RowReader {
     const { sort, perParent, brief } = selection;
     const key = `${sort} ${perParent} ${brief} ${positionColumns(selection).length}`;
