@@ -1,4 +1,8 @@
 import t from 'tap';
+import { subscriptions } from '#drizzle/tables/service/subscriptions.ts';
+import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import { newRecord } from '#src/core/ids.ts';
+import { orm } from '#src/database/connection.ts';
 import { backend } from '#test/helper/database.ts';
 import { buildGraphQL } from '#test/helper/graphql.ts';
 import { burrow } from '#test/world/burrows.ts';
@@ -123,6 +127,40 @@ t.test(
     t.match(nested.errors, [{ message: /Unknown argument "burrowIn"/ }]);
   },
 );
+
+t.test('subscriptions and events are listed by several states', async t => {
+  const db = orm(database.writes);
+  for (const [i, status] of (['active', 'paused', 'unpaid'] as const).entries()) {
+    const { version: _, ...key } = newRecord({ now: () => new Date() });
+    const customer = { customer: `cus_${i}`, provider: 'stripe', activatedAt: null, ...key, status };
+    await db.insert(subscriptions).values(customer);
+    const event = {
+      provider: 'p',
+      preset: 'p',
+      type: 'paid',
+      body: Buffer.from('{}'),
+      fingerprint: Buffer.from([i]),
+    };
+    const states = ['dead', 'failed', 'processed'] as const;
+    await db.insert(webhookEvents).values({ ...key, ...event, status: states[i] ?? 'dead' });
+  }
+  const listed = async (asked: string) =>
+    (await call('GET', asked, 200)).body.data.map(({ status }: { status: string }) => status);
+  for (const sort of ['createdAt', 'customer'])
+    for (const cursor of ['', '&after='])
+      t.same(await listed(`/api/subscriptions?status[in]=unpaid,active&sort=${sort}${cursor}`), [
+        'active',
+        'unpaid',
+      ]);
+  const { meta } = (await call('GET', '/api/subscriptions?status[in]=unpaid,active&limit=1', 200)).body;
+  t.equal(meta.total, 2);
+  for (const others of ['', '&type=paid', '&provider=p', '&type=paid&createdSince=2020-01-01T00:00:00Z'])
+    t.same(
+      await listed(`/api/webhook-events?status[in]=dead,processed${others}`),
+      ['processed', 'dead'],
+      others,
+    );
+});
 
 t.test('words are runs of letters, marks and digits of any script, of 200 characters at most', async t => {
   const separate = /[^\p{L}\p{M}\p{Nd}]/u;
