@@ -168,15 +168,22 @@ t.test('words are runs of letters, marks and digits of any script, of 200 charac
   const points = Array.from({ length: 0x110000 }, (_, point) => point).filter(
     point => point > 0 && isAssigned.test(String.fromCodePoint(point)),
   );
-  // Between two letters, a character that separates makes two words.
-  const texts = points.map(point => `a${String.fromCodePoint(point)}b`);
-  const separated = await database.reads.rows(
-    `select n::int from unnest($1::text::text[]) with ordinality as given (word, n)
-      where cardinality(search_words(word)) = 2 order by n`,
-    [`{${texts.map(text => `"${text.replace(/["\\]/g, '\\$&')}"`)}}`],
+  // Between two letters, a character that separates makes two words. A statement is asked for a part of them, so that none
+  // takes as long as a statement may.
+  const separators: number[] = [];
+  for (let first = 0; first < points.length; first += 20_000) {
+    const texts = points.slice(first, first + 20_000).map(point => `a${String.fromCodePoint(point)}b`);
+    const separated = await database.reads.rows(
+      `select n::int from unnest($1::text::text[]) with ordinality as given (word, n)
+        where cardinality(search_words(word)) = 2 order by n`,
+      [`{${texts.map(text => `"${text.replace(/["\\]/g, '\\$&')}"`)}}`],
+    );
+    separators.push(...separated.map(([n]) => points[first + Number(n) - 1] as number));
+  }
+  t.same(
+    separators,
+    points.filter(point => separate.test(String.fromCodePoint(point))),
   );
-  const expected = points.flatMap((point, i) => (separate.test(String.fromCodePoint(point)) ? [i + 1] : []));
-  t.same(separated.flat(), expected);
   const lengths = `select char_length(word) from unnest(search_words(repeat('Ä', 250) || ' ' || repeat('b', 201))) as word`;
   t.same(await database.reads.rows(lengths, []), [[200], [200]]);
 });
