@@ -168,8 +168,8 @@ t.test('words are runs of letters, marks and digits of any script, of 200 charac
   const points = Array.from({ length: 0x110000 }, (_, point) => point).filter(
     point => point > 0 && isAssigned.test(String.fromCodePoint(point)),
   );
-  // Between two letters, a character that separates makes two words. A statement is asked for a part of them, so that none
-  // takes as long as a statement may.
+  // Between two letters, a character that separates makes two words. One statement for all would take longer than a
+  // statement may on a busy machine.
   const separators: number[] = [];
   for (let first = 0; first < points.length; first += 20_000) {
     const texts = points.slice(first, first + 20_000).map(point => `a${String.fromCodePoint(point)}b`);
@@ -184,7 +184,8 @@ t.test('words are runs of letters, marks and digits of any script, of 200 charac
     separators,
     points.filter(point => separate.test(String.fromCodePoint(point))),
   );
-  const lengths = `select char_length(word) from unnest(search_words(repeat('Ä', 250) || ' ' || repeat('b', 201))) as word`;
+  const lengths = `select char_length(word)
+    from unnest(search_words(repeat('Ä', 250) || ' ' || repeat('b', 201))) as word`;
   t.same(await database.reads.rows(lengths, []), [[200], [200]]);
 });
 
