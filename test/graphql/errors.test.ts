@@ -12,7 +12,8 @@ function breaking(database: Database, pattern: RegExp, error: Error): Database {
   const { reads, costly } = database;
   const broken = (connection: Connection): Connection => ({
     ...connection,
-    rows: (text, params) => (pattern.test(text) ? Promise.reject(error) : connection.rows(text, params)),
+    rows: (text, ...others) =>
+      pattern.test(text) ? Promise.reject(error) : connection.rows(text, ...others),
   });
   return { ...database, reads: broken(reads), costly: broken(costly) };
 }

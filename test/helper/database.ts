@@ -24,9 +24,9 @@ export function watchStatements(database: Database): { database: Database; sent:
   const sent: string[] = [];
   const watch = (reads: Connection): Connection => ({
     ...reads,
-    rows: (text, params) => {
+    rows: (text, ...others) => {
       sent.push(text);
-      return reads.rows(text, params);
+      return reads.rows(text, ...others);
     },
   });
   const { reads, costly } = database;
@@ -38,10 +38,10 @@ export function holdCostly(t: Test, database: Database) {
   const begun: unknown[][] = [];
   const held: { params: unknown[]; go: () => void }[] = [];
   let isOpen = false;
-  const rows: Connection['rows'] = async (text, params) => {
+  const rows: Connection['rows'] = async (text, params, ...others) => {
     begun.push(params);
     if (!isOpen) await new Promise<void>(go => held.push({ params, go }));
-    return database.costly.rows(text, params);
+    return database.costly.rows(text, params, ...others);
   };
   /** Lets the first one go, or the first one with this parameter. */
   const release = (parameter?: unknown) => {

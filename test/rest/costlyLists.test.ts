@@ -21,11 +21,11 @@ const sent: { on: 'reads' | 'costly'; text: string; rows: unknown[][] }[] = [];
 let gate = async () => {};
 const watch = (on: 'reads' | 'costly'): Connection => ({
   ...database[on],
-  rows: async (text, params) => {
+  rows: async (text, ...others) => {
     const statement = { on, text, rows: [] as unknown[][] };
     sent.push(statement);
     if (on === 'costly') await gate();
-    statement.rows = await database[on].rows(text, params);
+    statement.rows = await database[on].rows(text, ...others);
     return statement.rows;
   },
 });

@@ -34,7 +34,7 @@ export function announced(database: Database): Database {
   }
   const writes: Connection = {
     isTransaction: false,
-    rows: async (text, params) => announce(await database.writes.rows(text, params)),
+    rows: async (...statement) => announce(await database.writes.rows(...statement)),
     transaction: async work => announce(await database.writes.transaction(work)),
   };
   function follow(look: () => void) {

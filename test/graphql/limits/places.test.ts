@@ -162,8 +162,8 @@ t.test('hostile: the counts of an operation reach together as far as its points'
   /** A connection on which every list has more rows than are counted. */
   const endless = (connection: Connection): Connection => ({
     ...connection,
-    rows: async (text, params) => {
-      if (!/ as passed/.test(text)) return connection.rows(text, params);
+    rows: async (text, params, ...others) => {
+      if (!/ as passed/.test(text)) return connection.rows(text, params, ...others);
       const most = Math.max(...params.map(Number).filter(Boolean));
       rows += most;
       return [['019aa5d0-0001-7000-8000-000000000001', '0', `${most}`]];
