@@ -27,6 +27,7 @@ import streams, { acceptUpgrade } from '#plugins/http/streams.ts';
 import tracing from '#plugins/http/tracing.ts';
 import { metricsRoute } from '#plugins/metrics.ts';
 import { accessRoutes } from '#plugins/rest/access.ts';
+import { batchRoute } from '#plugins/rest/batch.ts';
 import { changeRoutes } from '#plugins/rest/changes.ts';
 import { eventRoutes } from '#plugins/rest/events.ts';
 import { webhooks } from '#plugins/webhooks.ts';
@@ -123,6 +124,7 @@ export async function buildApp(dependencies: AppDependencies) {
   for (const routes of domain.routes) await app.register(routes, { prefix: '/api', settings });
   // The service's routes follow: no resource may have the path of one. Those of `refuseOtherMethods` do not count.
   app.addHook('onRoute', ({ url, schema }) => void (schema?.hide || refuseTakenPath(followed, url)));
+  await app.register(batchRoute, { prefix: '/api', settings, resources: domain.resources, example });
   await app.register(changeRoutes, { prefix: '/api', feed, change, example: example.name });
   await app.register(accessRoutes, { prefix: '/api', names: records.map(({ name }) => name) });
   await app.register(graphql, {

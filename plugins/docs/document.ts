@@ -23,6 +23,7 @@ const describeApi = (
 - **Access**: where the service requires credentials, send \`Authorization: Bearer …\` with an API key or a token. Each operation says which scope it needs; \`write\` includes \`read\`, and \`admin\` includes both. With \`own\` a person reads what is public, and writes what is theirs.
 - **Safe changes**: each record has a \`version\`, which is its \`ETag\`. Send it as \`If-Match\`, and a change that somebody else made after you read it is never overwritten. Send it as \`If-None-Match\` to read only what is new.
 - **Safe retries**: send an \`Idempotency-Key\` with a \`POST\`, and repeat it until there is an answer: it takes effect once.
+- **Several writes as one**: \`POST /api/batch\` does all of its writes or none, such as an order and its lines.
 - Every response has an \`X-Request-Id\`, which is also in the log.
 - The paths are unversioned. Before a breaking change, the same routes move under \`/api/v1\`.
 `;
@@ -39,6 +40,7 @@ export interface Described {
 }
 
 const tags = [
+  { name: 'Batch', description: 'Several writes as one.' },
   { name: 'GraphQL', description: 'The same data, with exactly the fields that a query names.' },
   { name: 'Changes', description: 'What was changed, as it happens.' },
   { name: 'Webhooks', description: 'Where payment providers send their events.' },
@@ -124,7 +126,7 @@ export function completeOperation(
   const hasBody = operation.requestBody !== undefined;
   const codes: ErrorCode[] = ['invalid', 'headers_too_large', 'internal', 'unavailable'];
   if (isGuarded) codes.push('unauthenticated', 'forbidden');
-  if ((features.cached && !isList) || own.some(each => each.in === 'path')) codes.push('not_found');
+  if (config.record || own.some(each => each.in === 'path')) codes.push('not_found');
   if (hasBody) codes.push('timeout', 'too_large');
   if (hasBody && config.transport !== 'webhook') codes.push('unsupported_media_type');
   if (own.some(({ name }) => name === 'last-event-id')) codes.push('gone');

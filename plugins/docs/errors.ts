@@ -33,6 +33,9 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const coded = (codes: readonly string[], members: TProperties = {}) =>
   Type.Object({ code: words(codes), ...members });
 
+/** Which operation of a batch was refused. */
+const operation = Type.Optional(Type.Integer());
+
 /** The shared errors, in the order of the document. A 405 belongs to no operation; each operation has its own 409. */
 const shared: Refusal[] = [
   invalid,
@@ -71,9 +74,10 @@ const detailsByCode: Partial<Record<ErrorCode, object>> = {
     scope: Type.Optional(words(scopes)),
     path: Type.Optional(text),
     credential: Type.Optional(text),
+    operation,
   }),
-  not_found: coded(['not_found', 'no_person']),
-  version_mismatch: coded(['version_mismatch'], { version: Type.Optional(Type.Integer()) }),
+  not_found: coded(['not_found', 'no_person'], { operation }),
+  version_mismatch: coded(['version_mismatch'], { version: Type.Optional(Type.Integer()), operation }),
   rate_limited: coded(['rate_limited'], { retryAfter: Type.Integer() }),
   unavailable: coded(['unavailable', 'overloaded', 'ending']),
 };
@@ -102,7 +106,7 @@ function conflictSchema(conflict: Conflict): object {
     const shape = schemaLike(value);
     return [name, conflict.optional.includes(name) ? Type.Optional(shape) : shape];
   });
-  return envelope(statusByCode.conflict, coded([code], Object.fromEntries(shapes)));
+  return envelope(statusByCode.conflict, coded([code], { ...Object.fromEntries(shapes), operation }));
 }
 
 /** The name of an error in the document: its code in capitalized words. */

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { requiredExamples } from '#schemas/parts/contract.ts';
 import { withArticle } from '#src/core/text.ts';
 import type { AnyResource, Operations } from '#src/records/resource.ts';
 
@@ -38,13 +39,12 @@ function firstMember({ contract }: AnyResource): [name: string, value: unknown] 
 /** The tab that creates a record with all members that it needs. */
 function creationTab(resource: AnyResource) {
   const { title, noun, contract, unique } = resource;
-  const { $id, properties, required = [] } = contract.create;
-  const input = Object.fromEntries(required.map(name => [name, properties[name]?.examples?.[0]]));
+  const { $id } = contract.create;
   const refused = unique.map(({ taken }) => `\n# Running it twice is refused: ${taken.code}.`);
   const [member] = firstMember(resource);
   return {
     comment: `Creates ${withArticle(noun)}. The variables are below.${refused.join('')}`,
     query: `mutation Create${title}($input: ${$id}Input!) { create${title}(input: $input) { id ${member} } }`,
-    variables: JSON.stringify({ input }, null, 2),
+    variables: JSON.stringify({ input: requiredExamples(contract.create) }, null, 2),
   };
 }

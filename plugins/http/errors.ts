@@ -69,7 +69,7 @@ export function answerBadPath(thrown: Error, request: FastifyRequest, reply: Fas
 }
 
 export function errorHeadersOf({ code, details }: AppError): Record<string, string> {
-  const { reason, scope, retryAfter, version } = details as Record<string, unknown>;
+  const { reason, scope, retryAfter, version, operation } = details as Record<string, unknown>;
   switch (code) {
     case 'unauthenticated':
       return { 'www-authenticate': `Bearer realm="${serviceName}"${reason ? `, error="${reason}"` : ''}` };
@@ -80,7 +80,8 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
         'www-authenticate': `Bearer realm="${serviceName}", error="insufficient_scope", scope="${scope}"`,
       };
     case 'version_mismatch':
-      return version === undefined ? {} : { etag: entityTag(Number(version)) };
+      // The answer to a batch shows no record.
+      return version === undefined || operation !== undefined ? {} : { etag: entityTag(Number(version)) };
     case 'rate_limited':
     case 'idempotency_in_progress':
       return { 'retry-after': String(retryAfter) };

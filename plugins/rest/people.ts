@@ -47,7 +47,7 @@ export const peopleRoutes =
       '/me',
       route('registerMe', 'Register', 'own', {
         config: {
-          ...versioned,
+          versioned: true,
           conflicts: [personExists, ...conflictsThrownBy(people.create)],
           idempotencyKey: true,
         },
@@ -88,7 +88,7 @@ export const peopleRoutes =
           reply.code(isNew ? 201 : 200);
           return identity;
         };
-        return sendResult(reply, add, requestTarget(request).pathname);
+        return sendResult(reply, add, { locationOf: () => requestTarget(request).pathname });
       },
     );
     app.delete(

@@ -6,7 +6,7 @@ import { readKey } from '#plugins/http/requests/idempotency.ts';
 import { requestTarget } from '#plugins/http/routes.ts';
 import type { Context } from '#src/access/context.ts';
 import { type Condition, requireVersion } from '#src/core/conditions.ts';
-import { withIdempotencyKey } from '#src/records/idempotency.ts';
+import { type Place, withIdempotencyKey } from '#src/records/idempotency.ts';
 import {
   type CursorPage,
   cursorsAround,
@@ -63,32 +63,33 @@ export const sendCreated = <T extends { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
   path = requestTarget(reply.request).pathname,
-) => sendOnce(reply.code(201), create, ({ id }) => `${path}/${id}`);
+) => sendResult(reply.code(201), create, { locationOf: ({ id }) => `${path}/${id}` });
 
-/** Acts on something other than a record of a resource, and sends the result. */
-export const sendResult = <T>(
+interface How<T> {
+  locationOf?: (result: T) => string;
+  /** Where a batch waits for its place, behind the wait for its key. */
+  inPlace?: Place;
+}
+
+/** Acts, and sends the result, or that of the first request with the same `Idempotency-Key`. */
+export async function sendResult<T>(
   reply: FastifyReply,
   act: (context: Context) => Promise<T>,
-  location: string | null = null,
-) => sendOnce(reply, act, () => location);
-
-/** Does the work and sends its result, or that of the first request with the same `Idempotency-Key`. */
-async function sendOnce<T>(
-  reply: FastifyReply,
-  work: (context: Context) => Promise<T>,
-  locationOf: (result: T) => string | null,
+  { locationOf, inPlace }: How<T> = {},
 ): Promise<FastifyReply> {
   const { config } = reply.request;
   const context = writeContext(reply.request);
-  requireVersion(sentCondition(reply));
+  // The operations of a batch have conditions of their own.
+  if (!inPlace) requireVersion(sentCondition(reply));
   const keyed = readKey(reply.request);
-  const act = async (context: Context) => {
-    const result = await work(context);
-    return { status: reply.statusCode, location: locationOf(result), body: String(reply.serialize(result)) };
+  const answer = async (context: Context) => {
+    const result = await act(context);
+    const location = locationOf?.(result) ?? null;
+    return { status: reply.statusCode, location, body: String(reply.serialize(result)) };
   };
   const { status, location, body, replayed } = keyed
-    ? await withIdempotencyKey(context, keyed, act)
-    : { ...(await act(context)), replayed: false };
+    ? await withIdempotencyKey(context, keyed, answer, inPlace)
+    : { ...(await (inPlace ? inPlace(() => answer(context)) : answer(context))), replayed: false };
   if (replayed) reply.header('idempotency-replayed', 'true');
   if (location !== null) reply.header('location', location);
   // A result with a version is a new record.

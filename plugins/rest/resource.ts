@@ -52,7 +52,7 @@ export const resourceRoutes =
       app.post(
         all,
         route(`create${title}`, `Create ${one}`, create.scope ?? 'write', {
-          config: { ...config, conflicts: conflictsThrownBy(create), idempotencyKey: true },
+          config: { versioned: true, conflicts: conflictsThrownBy(create), idempotencyKey: true },
           description: `Answers with the new ${noun}, and with its path in \`Location\`. With an \`Idempotency-Key\` the request can be repeated until there is an answer.`,
           body: ref(contract.create),
           response: { 201: ref(contract.record) },

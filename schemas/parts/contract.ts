@@ -128,6 +128,10 @@ function inBody(member: TSchema): TSchema {
   return Type.Optional({ ...member, description } as TSchema);
 }
 
+/** The required members of a body, with their examples. */
+export const requiredExamples = ({ properties, required = [] }: TObject) =>
+  Object.fromEntries(required.map(name => [name, properties[name]?.examples?.[0]]));
+
 /**
  * The most records of one relation that are deleted with a parent. One transaction deletes that many in a fraction of
  * the request timeout.

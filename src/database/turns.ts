@@ -45,6 +45,8 @@ export class Turns {
     }
   }
 
+  include = (name: string) => Object.hasOwn(this.#lines, name);
+
   areTaken = () => this.#taken.size === Object.keys(this.#lines).length;
 
   leave(): void {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tookTooLong } from '#src/core/errors.ts';
 import type { Connection } from './connection.ts';
-import { databaseFailure, isLockedOut } from './databaseErrors.ts';
+import { databaseFailure, isLockedOut, LockedOut } from './databaseErrors.ts';
 import { type Lines, Turns } from './turns.ts';
 
 /** What a write needs of its context. */
@@ -52,7 +52,9 @@ export async function write<C extends Writer, T>(
         return result;
       } catch (error) {
         if (isLostRace(error) && ++races < maxAttempts) continue;
-        if (!isLockedOut(error) || performance.now() > end) throw error;
+        // The turn of a write around this one is waited for there.
+        const isOuter = error instanceof LockedOut && !turns.include(error.turn);
+        if (!isLockedOut(error) || isOuter || performance.now() > end) throw error;
         // Nothing is locked when only a turn was missing.
         if (turns.areTaken()) await pauseBeforeRetry(end);
         turns.leave();

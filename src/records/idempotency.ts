@@ -9,7 +9,7 @@ import { orm } from '#src/database/connection.ts';
 import { isLockedOut, LockedOut } from '#src/database/databaseErrors.ts';
 import { deleteBatch } from '#src/database/statements/deleteBatch.ts';
 import { oneAtATime } from '#src/database/turns.ts';
-import { inTransaction } from '#src/database/write.ts';
+import { inTransaction, write } from '#src/database/write.ts';
 
 /** A request that takes effect once, however often it arrives. */
 export interface KeyedRequest {
@@ -17,6 +17,9 @@ export interface KeyedRequest {
   /** A hash of everything in which two requests can differ. */
   fingerprint: string;
 }
+
+/** Waits for a place, does the work in it, and gives it back. */
+export type Place = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** The response to the first arrival of a request. */
 export type Answer = Pick<typeof idempotencyKeys.$inferSelect, 'status' | 'location' | 'body'>;
@@ -34,6 +37,7 @@ export async function withIdempotencyKey(
   context: Context,
   request: KeyedRequest,
   work: (inside: Context) => Promise<Answer>,
+  inPlace: Place = work => work(),
 ): Promise<Answer & { replayed: boolean }> {
   need(context, 'write or own');
   const hash = hashKey(context, request.key);
@@ -49,7 +53,9 @@ export async function withIdempotencyKey(
     return { ...answer, replayed: false };
   }
   try {
-    return await inTransaction(context, attempt, { [hash]: oneAtATime });
+    // What waits for its key has no place.
+    const inTurn = (outside: Context) => inPlace(() => inTransaction(outside, attempt));
+    return await write(context, inTurn, { [hash]: oneAtATime });
   } catch (error) {
     // Only a wait for the lock of the key shows that the first request is still running.
     throw error instanceof LockedOut && error.turn === hash ? inProgress() : error;

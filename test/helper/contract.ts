@@ -92,7 +92,8 @@ export class Contract {
     const example = code in examples && this.#document.components?.examples?.[code]?.value.error.details;
     if (!example) return `there is no example of the code ${code}`;
     const [members, documented] = [error.details ?? {}, example].map(details => Object.keys(details).sort());
-    const isKnown = members?.every(name => documented?.includes(name));
+    // A refusal of a batch also says which operation it is about.
+    const isKnown = members?.every(name => documented?.includes(name) || name === 'operation');
     return isKnown ? undefined : `details have ${members}, not ${documented}`;
   }
 

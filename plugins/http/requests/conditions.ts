@@ -5,6 +5,8 @@ import { invalid } from '#src/core/errors.ts';
 
 // Conditional requests (RFC 9110, section 13). Dates are ignored: records may change more than once in a second.
 
+type Sent = Pick<FastifyRequest, 'headers'>;
+
 /** The tag of a record. Without a version it is a text that no client can send. */
 export const entityTag = (version?: number) => (version === undefined ? '' : `"${version}"`);
 
@@ -32,7 +34,7 @@ export function sentCondition({ request }: FastifyReply): Condition {
 }
 
 /** What `If-Match` requires. A weak tag never matches: it may stand for several states. */
-export function ifMatch(request: FastifyRequest): Condition | undefined {
+export function ifMatch(request: Sent): Condition | undefined {
   const tags = readTags(request, 'If-Match');
   return (
     tags &&
@@ -53,7 +55,7 @@ const tags = new RegExp(String.raw`^[\t ,]*(?:${tag}[\t ]*(?:,[\t ,]*|$))+$`);
 const eachTag = new RegExp(tag, 'g');
 
 /** The entity tags in a header, or `*`. */
-function readTags({ headers }: FastifyRequest, name: 'If-Match' | 'If-None-Match'): string[] | undefined {
+function readTags({ headers }: Sent, name: 'If-Match' | 'If-None-Match'): string[] | undefined {
   const header = headers[name === 'If-Match' ? 'if-match' : 'if-none-match'];
   if (header === undefined) return undefined;
   if (header.trim() === '*') return ['*'];

@@ -17,7 +17,7 @@ declare module 'fastify' {
 }
 
 const partNames = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
-const noQuery = strict({});
+export const noQuery = strict({});
 const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
@@ -138,7 +138,7 @@ function parseJson(text: string): object | null {
 }
 
 /** Query parameters are strings: digits and words become numbers and booleans where the schema has those. */
-function queryConverter(schema: TSchema) {
+export function queryConverter(schema: TSchema) {
   const properties: Record<string, TSchema> = schema.properties ?? {};
   const types = new Map(Object.entries(properties).map(([name, { type }]) => [name, type]));
   const convert = (name: string, value: string): unknown => {

@@ -1,0 +1,56 @@
+import type { Violation } from '#schemas/parts/error.ts';
+import type { Context } from '#src/access/context.ts';
+import { need } from '#src/access/need.ts';
+import { AppError, invalid, statusByCode } from '#src/core/errors.ts';
+import { inTransaction } from '#src/database/write.ts';
+
+/** Does several writes in their order, all or none: the first that is refused undoes the others. */
+export async function writeAll<O, R>(
+  context: Context,
+  operations: O[],
+  write: (inside: Context, operation: O, n: number) => Promise<R>,
+): Promise<R[]> {
+  need(context, 'write or own');
+  return inTransaction(context, async inside => {
+    const results: R[] = [];
+    for (const [n, operation] of operations.entries())
+      try {
+        results.push(await write(inside, operation, n));
+      } catch (error) {
+        throw ofOperation(n, error);
+      }
+    return results;
+  });
+}
+
+/** Takes a step for each operation before any is done. Tells all that is not valid at once. */
+export function forEachOperation<O, R>(operations: O[], step: (operation: O, n: number) => R): R[] {
+  const violations: Violation[] = [];
+  const results = operations.flatMap((operation, n) => {
+    try {
+      return [step(operation, n)];
+    } catch (thrown) {
+      const error = ofOperation(n, thrown);
+      if (!(error instanceof AppError && Array.isArray(error.details))) throw error;
+      violations.push(...error.details);
+      return [];
+    }
+  });
+  if (violations.length > 0) throw invalid(violations);
+  return results;
+}
+
+/** The refusal of an operation, which says which one it was. */
+function ofOperation(operation: number, error: unknown): unknown {
+  // Leaves a lost race or an outage as it is: the whole batch is tried again, or fails.
+  if (!(error instanceof AppError) || statusByCode[error.code] >= 500) return error;
+  const { code, message, details } = error;
+  if (!Array.isArray(details)) return new AppError(code, message, { ...details, operation });
+  const inBatch = ({ in: part, path, message }: Violation): Violation => {
+    const place = { body: `body${path}`, header: 'ifMatch', query: 'path', path: 'path' }[part];
+    // A violation of the query names the parameter.
+    const what = part === 'query' ? `${path.slice(1)} ${message}` : message;
+    return { in: 'body', path: `/operations/${operation}/${place}`, message: what };
+  };
+  return new AppError(code, message, details.map(inBatch));
+}
