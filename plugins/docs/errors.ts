@@ -33,8 +33,9 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const coded = (codes: readonly string[], members: TProperties = {}) =>
   Type.Object({ code: words(codes), ...members });
 
-/** Which operation of a batch was refused. */
-const operation = Type.Optional(Type.Integer());
+/** Details of what a batch may answer too, with the operation that was refused. */
+const refused = (codes: readonly string[], members: TProperties = {}) =>
+  coded(codes, { ...members, operation: Type.Optional(Type.Integer()) });
 
 /** The shared errors, in the order of the document. A 405 belongs to no operation; each operation has its own 409. */
 const shared: Refusal[] = [
@@ -70,14 +71,13 @@ const errorHeaders: Partial<Record<ErrorCode, object>> = {
 const detailsByCode: Partial<Record<ErrorCode, object>> = {
   invalid: { anyOf: [{ type: 'array', items: reference(Violation.$id ?? '') }, coded(['bad_request'])] },
   unauthenticated: coded(['unauthenticated'], { reason: Type.Optional(text) }),
-  forbidden: coded(['forbidden', 'not_yours', 'no_person'], {
+  forbidden: refused(['forbidden', 'not_yours', 'no_person'], {
     scope: Type.Optional(words(scopes)),
     path: Type.Optional(text),
     credential: Type.Optional(text),
-    operation,
   }),
-  not_found: coded(['not_found', 'no_person'], { operation }),
-  version_mismatch: coded(['version_mismatch'], { version: Type.Optional(Type.Integer()), operation }),
+  not_found: refused(['not_found', 'no_person']),
+  version_mismatch: refused(['version_mismatch'], { version: Type.Optional(Type.Integer()) }),
   rate_limited: coded(['rate_limited'], { retryAfter: Type.Integer() }),
   unavailable: coded(['unavailable', 'overloaded', 'ending']),
 };
@@ -106,7 +106,7 @@ function conflictSchema(conflict: Conflict): object {
     const shape = schemaLike(value);
     return [name, conflict.optional.includes(name) ? Type.Optional(shape) : shape];
   });
-  return envelope(statusByCode.conflict, coded([code], { ...Object.fromEntries(shapes), operation }));
+  return envelope(statusByCode.conflict, refused([code], Object.fromEntries(shapes)));
 }
 
 /** The name of an error in the document: its code in capitalized words. */

@@ -14,7 +14,7 @@ import { need } from '#src/access/need.ts';
 import { invalid } from '#src/core/errors.ts';
 import { Shares } from '#src/core/shares.ts';
 import { compileCheck } from '#src/core/validation.ts';
-import { forEachOperation, writeAll } from '#src/records/batch.ts';
+import { type BatchedWrite, forEachOperation, writeAll } from '#src/records/batch.ts';
 import type { AnyResource, Operations } from '#src/records/resource.ts';
 import { sendResult } from './replies.ts';
 import { conflictsThrownBy } from './resource.ts';
@@ -45,11 +45,10 @@ export const batchRoute: FastifyPluginAsyncTypebox<Options> = async (app, option
     const ids: Ids = new Map();
     const operations = forEachOperation(request.body.operations, each => findWrite(writes, each));
     forEachOperation(operations, ({ act }) => need(caller, act.scope ?? 'write'));
-    forEachOperation(operations, (each, n) => checkInput(each, n, ids));
-    if (operations.length > 1) await charge(request, operations.length - 1);
+    const ready = forEachOperation(operations, (each, n) => prepare(each, ids, `$${n}`));
+    if (ready.length > 1) await charge(request, ready.length - 1);
     const inPlace = <T>(work: () => Promise<T>) => places.inTurn(caller.account.name, deadline, work);
-    const write = (context: Context) => writeAll(context, operations, (...args) => run(ids, ...args));
-    return sendResult(reply, write, { inPlace });
+    return sendResult(reply, context => writeAll(context, ready), { inPlace });
   });
 };
 
@@ -74,9 +73,9 @@ function writesOf(offered: Operations) {
       act: act as Act & typeof act,
       status,
       takesId: (member: string) => schema?.properties[member]?.pattern === idPattern,
-      checkBody: schema && compileCheck(ref(schema), 'body'),
       convertQuery: queryConverter(query),
       checkQuery: compileCheck(query, 'query'),
+      checkBody: schema && compileCheck(ref(schema), 'body'),
       serialize: serializerFor(ref(contract.record)),
     };
     return [[`${method} /api/${path}${by === 'create' ? '' : '/<id>'}`, write] as const];
@@ -101,25 +100,33 @@ function findWrite(writes: Writes, { method, path, body, ifMatch: tag }: BatchOp
 }
 
 type Body = Record<string, unknown>;
-/** The ids of new records, by the references to them; empty before they are created. */
+/** The ids of new records, by the references to them; empty while they are not there. */
 type Ids = Map<unknown, string>;
 
-/** Refuses what the route would refuse, but not the references of a body to earlier operations. */
-function checkInput({ id, query, body, checkQuery, checkBody, takesId }: Operation, n: number, ids: Ids) {
+/** Checks the input of an operation, and returns what does it. Its body may have references in the place of ids. */
+function prepare(operation: Operation, ids: Ids, reference: string): BatchedWrite<string> {
+  const { act, status, id, query, body, condition, checkQuery, checkBody, takesId, serialize } = operation;
   const isReference = (member: string) => takesId(member) && ids.has(body[member]);
   const inBody = checkBody?.(body)?.filter(({ path }) => !isReference(path.slice(1)));
   const violations = [...(checkQuery(query) ?? []), ...(inBody ?? [])];
-  if (id === undefined) ids.set(`$${n}`, '');
+  // Later operations may refer to this one: if it is not valid, that is no mistake of theirs.
+  if (id === undefined) ids.set(reference, '');
   if (violations.length > 0) throw invalid(violations);
-}
-
-async function run(ids: Ids, inside: Context, operation: Operation, n: number): Promise<string> {
-  const { act, status, id, query, body, condition, checkBody, takesId, serialize } = operation;
-  const withIds = ([name, value]: [string, unknown]) => [name, (takesId(name) && ids.get(value)) || value];
-  const input = checkBody ? Object.fromEntries(Object.entries(body).map(withIds)) : query;
-  const record = await (id === undefined ? act(inside, input) : act(inside, decode(id), input, condition));
-  if (id === undefined) ids.set(`$${n}`, record.id);
-  return `{"status":${status}${checkBody ? `,"body":${serialize(record).trimEnd()}` : ''}}`;
+  const references = checkBody ? Object.keys(body).filter(isReference) : [];
+  return {
+    canFollow: () => act.isOneStatement === true && references.every(name => ids.get(body[name]) !== ''),
+    run: async inside => {
+      const known = Object.fromEntries(references.map(name => [name, ids.get(body[name])]));
+      const input = checkBody ? { ...body, ...known } : query;
+      // An attempt before this one may have set another id.
+      if (id === undefined) ids.set(reference, '');
+      const record = await (id === undefined
+        ? act(inside, input)
+        : act(inside, decode(id), input, condition));
+      if (id === undefined) ids.set(reference, record.id);
+      return `{"status":${status}${checkBody ? `,"body":${serialize(record).trimEnd()}` : ''}}`;
+    },
+  };
 }
 
 /** A record, and two that belong to it. */

@@ -4,21 +4,35 @@ import { need } from '#src/access/need.ts';
 import { AppError, invalid, statusByCode } from '#src/core/errors.ts';
 import { inTransaction } from '#src/database/write.ts';
 
-/** Does several writes in their order, all or none: the first that is refused undoes the others. */
-export async function writeAll<O, R>(
-  context: Context,
-  operations: O[],
-  write: (inside: Context, operation: O, n: number) => Promise<R>,
-): Promise<R[]> {
+/** A write of a batch. */
+export interface BatchedWrite<R> {
+  run: (inside: Context) => Promise<R>;
+  /** Whether it sends one statement, at once, and needs nothing of the writes before it that still run. */
+  canFollow: () => boolean;
+}
+
+/**
+ * Does several writes in their order, all or none: the first that is refused undoes the others. Statements that need no
+ * answer before them are sent one behind the other: waiting for each answer took half of the time.
+ */
+export async function writeAll<R>(context: Context, writes: BatchedWrite<R>[]): Promise<R[]> {
   need(context, 'write or own');
   return inTransaction(context, async inside => {
     const results: R[] = [];
-    for (const [n, operation] of operations.entries())
-      try {
-        results.push(await write(inside, operation, n));
-      } catch (error) {
-        throw ofOperation(n, error);
+    const running: Promise<R>[] = [];
+    async function finish(): Promise<void> {
+      for (const ended of await Promise.allSettled(running.splice(0))) {
+        if (ended.status === 'rejected') throw ofOperation(results.length, ended.reason);
+        results.push(ended.value);
       }
+    }
+    for (const { run, canFollow } of writes) {
+      const isAlone = !canFollow();
+      if (isAlone) await finish();
+      running.push(run(inside));
+      if (isAlone) await finish();
+    }
+    await finish();
     return results;
   });
 }

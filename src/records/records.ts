@@ -99,7 +99,12 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
       if (members[member] !== null) lines[`${plural} of ${members[member]}`] = fewAtATime;
     return check ? inTransaction(context, add, lines) : write(context, add, lines);
   }
-  return Object.assign(create, { scope, conflicts: () => [...takenIn(resource), ...conflicts] });
+  const isOneStatement = !check && !resource.parentRelations.some(({ parent }) => parent.isPrivate);
+  return Object.assign(create, {
+    scope,
+    conflicts: () => [...takenIn(resource), ...conflicts],
+    isOneStatement,
+  });
 }
 
 /** Refuses a parent that the caller may not know of, as if it did not exist. */

@@ -100,6 +100,8 @@ type Change = Operation<
 type Operation<F> = F & {
   conflicts?: () => Conflict[];
   scope?: Need;
+  /** Whether all that it does in the database is one statement, which it sends at once. */
+  isOneStatement?: boolean;
 };
 
 /** Demands equal types of rows and records: a column that the contract lacks would have no value in an insert. */
