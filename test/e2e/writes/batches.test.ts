@@ -108,7 +108,7 @@ t.test('killed between the commit and the answer: the other server has the answe
 
 t.test('while batches hold connections', async t => {
   const pair = await startPair(t, { DATABASE_POOL_SIZE: '4' });
-  const [server] = pair.servers;
+  const [server, other] = pair.servers;
   const gate = await closeGate(t, pair, 'its transaction');
   const send = (label: string, headers = {}, to = server) =>
     batch(to, [digging(label), digging(label)], headers);
@@ -119,20 +119,21 @@ t.test('while batches hold connections', async t => {
   };
   await single();
 
-  for (const repeating of pair.servers)
-    await t.test(`a repetition waits for its key without a place (${repeating.url})`, async t => {
-      const key = keyed(repeating.url);
-      const first = send('Held', key);
-      await gate.reached();
-      const repetitions = Array.from({ length: 5 }, () => send('Held', key, repeating));
-      const { status, seconds } = await send('Other', {}, repeating);
-      t.equal(status, 200);
-      t.ok(seconds < 1, `${seconds} s`);
-      await gate.open();
-      t.equal((await first).status, 200);
-      t.ok((await Promise.all(repetitions)).every(answer => answer.status === 200 && isReplayed(answer)));
-      await gate.close();
-    });
+  /** Sends first batches that are held, and repetitions; another batch must not wait for these. */
+  async function repeat(keys: string[], to: Service): Promise<void> {
+    const first = keys.map(key => send('Held', keyed(key)));
+    await gate.reached();
+    const repetitions = keys.flatMap(key => [1, 2, 3].map(() => send('Held', keyed(key), to)));
+    const { status, seconds } = await send('Other', {}, to);
+    t.equal(status, 200);
+    t.ok(seconds < 1, `${seconds} s`);
+    await gate.open();
+    t.ok((await Promise.all(first)).every(answer => answer.status === 200));
+    t.ok((await Promise.all(repetitions)).every(answer => answer.status === 200 && isReplayed(answer)));
+    await gate.close();
+  }
+  await t.test('a repetition waits for its key without a place', () => repeat(['a'], server));
+  await t.test('so does one whose key is held by another server', () => repeat(['b', 'c'], other));
 
   await t.test('further ones wait without a connection, and single writes do not wait', async t => {
     const held = [send('Held'), send('Held')];
