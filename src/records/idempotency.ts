@@ -54,7 +54,7 @@ export async function withIdempotencyKey(
   }
   try {
     // What waits for its key has no place.
-    const inTurn = (outside: Context) => inPlace(() => inTransaction(outside, attempt));
+    const inTurn = (context: Context) => inPlace(() => inTransaction(context, attempt));
     return await write(context, inTurn, { [hash]: oneAtATime });
   } catch (error) {
     // Only a wait for the lock of the key shows that the first request is still running.

@@ -55,6 +55,11 @@ const accepting: Record<string, () => Promise<Sent>> = {
     status: 201,
     body: { issuer: 'https://login.example.com', subject: `s${++made}` },
   }),
+  '/api/batch': async () => ({
+    path: '/api/batch',
+    status: 200,
+    body: { operations: [{ method: 'POST', path: '/api/users', body: newPerson() }] },
+  }),
   '/api/graphql': async () => ({ path: '/api/graphql', status: 200, body: mutation() }),
   '/api/webhook-events/:event_id/replay': async () => ({
     path: `/api/webhook-events/${await storedEvent('stripe')}/replay`,
