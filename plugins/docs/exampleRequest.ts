@@ -100,4 +100,5 @@ function typescript(url: string, { method, mediaType, body }: Sent, needsKey: bo
 }
 
 /** An object as people write it in code: names have no quotes. */
-const literal = (value: object) => inspect(value, { breakLength: Number.POSITIVE_INFINITY, depth: null });
+const literal = (value: object) =>
+  inspect(value, { breakLength: Number.POSITIVE_INFINITY, compact: 10, depth: null });

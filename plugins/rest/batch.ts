@@ -34,7 +34,7 @@ export const batchRoute: FastifyPluginAsyncTypebox<Options> = async (app, option
       idempotencyKey: true,
       record: example.noun,
     },
-    description: `Does the writes in their order. The first that is refused undoes the others: the answer is then its refusal, and \`details\` has its number as \`operation\`, counted from 0. Each write is as its own route takes it, sees those before it, and counts as a request. With an \`Idempotency-Key\` the whole can be repeated until there is an answer.`,
+    description: `Does the writes in their order. The first that is refused undoes the others, and the answer is its refusal, whose \`details\` have its number as \`operation\`, counted from 0. Each write is as its own route takes it, sees those before it, and counts as a request; \`"$0"\` in the place of an id is that of the record which operation 0 creates. With an \`Idempotency-Key\` the whole can be repeated until there is an answer.`,
     body: ref(batchBody([...writes.keys()], exampleOf(example))),
     response: { 200: ref(batchResults(resources.map(({ resource }) => ref(resource.contract.record)))) },
   });
