@@ -33,7 +33,7 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const coded = (codes: readonly string[], members: TProperties = {}) =>
   Type.Object({ code: words(codes), ...members });
 
-/** Details of what a batch may answer too, with the operation that was refused. */
+/** Adds the operation that was refused, if it was one of a batch. */
 const refused = (codes: readonly string[], members: TProperties = {}) =>
   coded(codes, { ...members, operation: Type.Optional(Type.Integer()) });
 

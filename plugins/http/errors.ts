@@ -80,7 +80,7 @@ export function errorHeadersOf({ code, details }: AppError): Record<string, stri
         'www-authenticate': `Bearer realm="${serviceName}", error="insufficient_scope", scope="${scope}"`,
       };
     case 'version_mismatch':
-      // The answer to a batch shows no record.
+      // Sends no tag for a batch: it would seem to be that of the batch.
       return version === undefined || operation !== undefined ? {} : { etag: entityTag(Number(version)) };
     case 'rate_limited':
     case 'idempotency_in_progress':

@@ -1,8 +1,9 @@
 import { unescape as decode, parse } from 'node:querystring';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { TObject } from '@sinclair/typebox';
 import { charge } from '#plugins/http/admission/limits.ts';
 import { ifMatch } from '#plugins/http/requests/conditions.ts';
-import { noQuery, queryConverter, serializerFor } from '#plugins/http/requests/parsing.ts';
+import { isDecodable, queryConverter, serializerFor } from '#plugins/http/requests/parsing.ts';
 import { routesOf } from '#plugins/http/routes.ts';
 import { idPattern, ref } from '#schemas/parts/common.ts';
 import { Removal, requiredExamples } from '#schemas/parts/contract.ts';
@@ -25,12 +26,12 @@ type Options = { resources: Operations[]; example: AnyResource; settings: Settin
 export const batchRoute: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
   const { resources, example, settings } = options;
   const writes = new Map(resources.flatMap(writesOf));
-  const conflicts = [...writes.values()].flatMap(({ act }) => conflictsThrownBy(act));
-  // Two at once for an account. Single writes do not wait for the connections of batches: there are others.
-  const places = new Shares(2, Math.max(1, Math.floor(settings.DATABASE_POOL_SIZE / 2)));
+  // Leaves half of the connections to single writes. The embedded database has only one.
+  const connections = settings.DATABASE_URL === undefined ? 1 : settings.DATABASE_POOL_SIZE;
+  const places = new Shares(2, Math.max(1, Math.floor(connections / 2)));
   const route = routesOf('Batch')('batch', 'Do several writes, all or none', 'write or own', {
     config: {
-      conflicts: [...new Map(conflicts.map(each => [each.code, each])).values()],
+      conflicts: conflictsThrownBy(...[...writes.values()].map(({ act }) => act)),
       idempotencyKey: true,
       record: example.noun,
     },
@@ -39,16 +40,17 @@ export const batchRoute: FastifyPluginAsyncTypebox<Options> = async (app, option
     response: { 200: ref(batchResults(resources.map(({ resource }) => ref(resource.contract.record)))) },
   });
   // The results are texts already, each made as its route makes it.
-  const serializerCompiler = () => (results: string[]) => `{"results":[${results}]}\n`;
+  const serializerCompiler = () => (results: Result[]) =>
+    `{"results":[${results.map(({ text }) => text)}]}\n`;
   app.post('/batch', { ...route, serializerCompiler }, async (request, reply) => {
     const { caller, deadline } = request;
-    const ids: Ids = new Map();
     const operations = forEachOperation(request.body.operations, each => findWrite(writes, each));
     forEachOperation(operations, ({ act }) => need(caller, act.scope ?? 'write'));
-    const ready = forEachOperation(operations, (each, n) => prepare(each, ids, `$${n}`));
+    const ready = forEachOperation(operations, (each, n) => prepare(each, operations.slice(0, n)));
     if (ready.length > 1) await charge(request, ready.length - 1);
     const inPlace = <T>(work: () => Promise<T>) => places.inTurn(caller.account.name, deadline, work);
-    return sendResult(reply, context => writeAll(context, ready), { inPlace });
+    const write = (context: Context) => writeAll(context, ready);
+    return sendResult(reply, write, () => null, inPlace);
   });
 };
 
@@ -60,22 +62,22 @@ const methods = {
   DELETE: { by: 'remove', body: undefined, status: 204 },
 } as const;
 
-type Act = (inside: Context, ...input: unknown[]) => Promise<{ id: string }>;
+type Input = Record<string, unknown>;
+type Act = (inside: Context, ...input: unknown[]) => Promise<{ id: string } | undefined>;
 
-/** The writes that a resource offers, by their methods and paths. */
+/** The writes that a resource offers, by their methods and paths. The input of a deletion is its query. */
 function writesOf(offered: Operations) {
   const { path, contract } = offered.resource;
   return Object.entries(methods).flatMap(([method, { by, body, status }]) => {
     const act = offered[by];
     if (!act) return [];
-    const [schema, query] = body ? [contract[body], noQuery] : [undefined, Removal];
+    const schema: TObject = body ? contract[body] : Removal;
     const write = {
       act: act as Act & typeof act,
       status,
-      takesId: (member: string) => schema?.properties[member]?.pattern === idPattern,
-      convertQuery: queryConverter(query),
-      checkQuery: compileCheck(query, 'query'),
-      checkBody: schema && compileCheck(ref(schema), 'body'),
+      takesBody: body !== undefined,
+      takesId: (member: string) => schema.properties[member]?.pattern === idPattern,
+      check: body ? compileCheck(ref(schema), 'body') : compileCheck(schema, 'query'),
       serialize: serializerFor(ref(contract.record)),
     };
     return [[`${method} /api/${path}${by === 'create' ? '' : '/<id>'}`, write] as const];
@@ -85,46 +87,58 @@ function writesOf(offered: Operations) {
 type Writes = Map<string, ReturnType<typeof writesOf>[number][1]>;
 type Operation = ReturnType<typeof findWrite>;
 
-const wrong = (part: Violation['in'], message: string) => invalid([{ in: part, path: '', message }]);
+const wrong = (part: Violation['in'], message: string): Violation => ({ in: part, path: '', message });
+const readQuery = queryConverter(Removal);
 
 /** The write that an operation asks for, and what it gives to it. */
 function findWrite(writes: Writes, { method, path, body, ifMatch: tag }: BatchOperation) {
   const [, list, id, query = ''] = /^(\/api\/[^/?]+)(?:\/([^/?]+))?(?:\?(.*))?$/s.exec(path) ?? [];
   const write = writes.get(`${method} ${list}${id === undefined ? '' : '/<id>'}`);
-  if (!write) throw wrong('path', 'must be one that takes this method in a batch');
-  if (write.checkBody && body === undefined) throw wrong('body', 'is required');
-  if (!write.checkBody && body !== undefined) throw wrong('body', `must be absent for ${method}`);
-  if (id === undefined && tag !== undefined) throw wrong('header', `must be absent for ${method}`);
+  if (!write || !isDecodable(path))
+    throw invalid([wrong('path', 'is no path that takes this method in a batch')]);
+  const { takesBody } = write;
+  if (takesBody && body === undefined) throw invalid([wrong('body', 'is required')]);
+  if (!takesBody && body !== undefined) throw invalid([wrong('body', `must be absent for ${method}`)]);
+  if (id === undefined && tag !== undefined) throw invalid([wrong('header', `must be absent for ${method}`)]);
   const condition = ifMatch({ headers: { 'if-match': tag } });
-  return { ...write, id, query: write.convertQuery(parse(query)), body: body as Body, condition };
+  return {
+    ...write,
+    id,
+    query,
+    input: (takesBody ? body : readQuery(parse(query, '&', '=', { maxKeys: 0 }))) as Input,
+    condition,
+  };
 }
 
-type Body = Record<string, unknown>;
-/** The ids of new records, by the references to them; empty while they are not there. */
-type Ids = Map<unknown, string>;
+/** The JSON text of a result, and the id of its record. */
+interface Result {
+  text: string;
+  id: string | undefined;
+}
 
-/** Checks the input of an operation, and returns what does it. Its body may have references in the place of ids. */
-function prepare(operation: Operation, ids: Ids, reference: string): BatchedWrite<string> {
-  const { act, status, id, query, body, condition, checkQuery, checkBody, takesId, serialize } = operation;
-  const isReference = (member: string) => takesId(member) && ids.has(body[member]);
-  const inBody = checkBody?.(body)?.filter(({ path }) => !isReference(path.slice(1)));
-  const violations = [...(checkQuery(query) ?? []), ...(inBody ?? [])];
-  // Later operations may refer to this one: if it is not valid, that is no mistake of theirs.
-  if (id === undefined) ids.set(reference, '');
+/** Checks the input of an operation, and returns what does it. The input may refer to records made before it. */
+function prepare(operation: Operation, before: Operation[]): BatchedWrite<Result> {
+  const { act, status, takesBody, takesId, check, serialize, id, query, input, condition } = operation;
+  /** The number of the creation to which a member refers, or -1. */
+  const findCreation = (member: string) =>
+    takesId(member) ? before.findIndex(({ id }, n) => id === undefined && input[member] === `$${n}`) : -1;
+  const violations = check(input)?.filter(({ path }) => findCreation(path.slice(1)) < 0) ?? [];
+  if (takesBody && query !== '') violations.push(wrong('path', 'must have no query for this method'));
   if (violations.length > 0) throw invalid(violations);
-  const references = checkBody ? Object.keys(body).filter(isReference) : [];
+  const references = Object.keys(input)
+    .map(member => ({ member, creation: findCreation(member) }))
+    .filter(({ creation }) => creation >= 0);
   return {
-    canFollow: () => act.isOneStatement === true && references.every(name => ids.get(body[name]) !== ''),
-    run: async inside => {
-      const known = Object.fromEntries(references.map(name => [name, ids.get(body[name])]));
-      const input = checkBody ? { ...body, ...known } : query;
-      // An attempt before this one may have set another id.
-      if (id === undefined) ids.set(reference, '');
+    canFollow: results =>
+      act.isOneStatement === true && references.every(({ creation }) => creation < results.length),
+    run: async (inside, results) => {
+      const ids = references.map(({ member, creation }) => [member, results[creation]?.id]);
+      const known = { ...input, ...Object.fromEntries(ids) };
       const record = await (id === undefined
-        ? act(inside, input)
-        : act(inside, decode(id), input, condition));
-      if (id === undefined) ids.set(reference, record.id);
-      return `{"status":${status}${checkBody ? `,"body":${serialize(record).trimEnd()}` : ''}}`;
+        ? act(inside, known)
+        : act(inside, decode(id), known, condition));
+      const text = `{"status":${status}${takesBody ? `,"body":${serialize(record).trimEnd()}` : ''}}`;
+      return { text, id: record?.id };
     },
   };
 }
@@ -132,7 +146,7 @@ function prepare(operation: Operation, ids: Ids, reference: string): BatchedWrit
 /** A record, and two that belong to it. */
 function exampleOf(shown: AnyResource): BatchOperation[] {
   const [relation] = shown.parentRelations;
-  const creation = ({ path, contract }: AnyResource, parent?: Body) => {
+  const creation = ({ path, contract }: AnyResource, parent?: Input) => {
     const body = { ...requiredExamples(contract.create), ...parent };
     return { method: 'POST', path: `/api/${path}`, body };
   };

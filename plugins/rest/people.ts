@@ -88,7 +88,7 @@ export const peopleRoutes =
           reply.code(isNew ? 201 : 200);
           return identity;
         };
-        return sendResult(reply, add, { locationOf: () => requestTarget(request).pathname });
+        return sendResult(reply, add, () => requestTarget(request).pathname);
       },
     );
     app.delete(

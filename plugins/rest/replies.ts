@@ -63,33 +63,31 @@ export const sendCreated = <T extends { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
   path = requestTarget(reply.request).pathname,
-) => sendResult(reply.code(201), create, { locationOf: ({ id }) => `${path}/${id}` });
+) => sendResult(reply.code(201), create, ({ id }) => `${path}/${id}`);
 
-interface How<T> {
-  locationOf?: (result: T) => string;
-  /** Where a batch waits for its place, behind the wait for its key. */
-  inPlace?: Place;
-}
-
-/** Acts, and sends the result, or that of the first request with the same `Idempotency-Key`. */
+/**
+ * Acts, and sends the result, or that of the first request with the same `Idempotency-Key`. A batch waits for its place
+ * behind the wait for its key.
+ */
 export async function sendResult<T>(
   reply: FastifyReply,
   act: (context: Context) => Promise<T>,
-  { locationOf, inPlace }: How<T> = {},
+  locationOf: (result: T) => string | null = () => null,
+  inPlace?: Place,
 ): Promise<FastifyReply> {
   const { config } = reply.request;
   const context = writeContext(reply.request);
-  // The operations of a batch have conditions of their own.
+  // Checks the conditions of the request; the operations of a batch have their own.
   if (!inPlace) requireVersion(sentCondition(reply));
   const keyed = readKey(reply.request);
   const answer = async (context: Context) => {
     const result = await act(context);
-    const location = locationOf?.(result) ?? null;
-    return { status: reply.statusCode, location, body: String(reply.serialize(result)) };
+    return { status: reply.statusCode, location: locationOf(result), body: String(reply.serialize(result)) };
   };
+  const now = () => answer(context);
   const { status, location, body, replayed } = keyed
     ? await withIdempotencyKey(context, keyed, answer, inPlace)
-    : { ...(await (inPlace ? inPlace(() => answer(context)) : answer(context))), replayed: false };
+    : { ...(await (inPlace?.(now) ?? now())), replayed: false };
   if (replayed) reply.header('idempotency-replayed', 'true');
   if (location !== null) reply.header('location', location);
   // A result with a version is a new record.

@@ -9,8 +9,11 @@ import { capitalize, withArticle } from '#src/core/text.ts';
 import type { Operations } from '#src/records/resource.ts';
 import { deleted, sendChanged, sendCreated, sendDeleted, sendPage, sendRecord } from './replies.ts';
 
-/** The 409s that an operation throws. */
-export const conflictsThrownBy = ({ conflicts }: { conflicts?: () => Conflict[] }) => conflicts?.() ?? [];
+/** The 409s that these operations throw, each once. */
+export function conflictsThrownBy(...operations: { conflicts?: () => Conflict[] }[]): Conflict[] {
+  const all = operations.flatMap(({ conflicts }) => conflicts?.() ?? []);
+  return [...new Map(all.map(each => [each.code, each])).values()];
+}
 
 /**
  * The routes of a resource, such as `/users` and `/users/:user_id`: list and get, and one for each operation that it

@@ -12,28 +12,17 @@ const Operation = strict({
 export type BatchOperation = Static<typeof Operation>;
 
 /** What a batch of these writes takes. */
-export const batchBody = (writes: string[], example: BatchOperation[]) =>
-  strict(
-    {
-      operations: Type.Array(Operation, {
-        minItems: 1,
-        maxItems: 100,
-        description: `Each is one of these: ${writes.map(write => `\`${write}\``).join(', ')}.`,
-        examples: [example],
-      }),
-    },
-    { $id: 'BatchBody', description: 'Writes of records, in the order in which they are done.' },
-  );
+export function batchBody(writes: string[], example: BatchOperation[]) {
+  const description = `Each is one of these: ${writes.map(write => `\`${write}\``).join(', ')}.`;
+  const operations = Type.Array(Operation, { minItems: 1, maxItems: 100, description, examples: [example] });
+  const order = 'Writes of records, in the order in which they are done.';
+  return strict({ operations }, { $id: 'BatchBody', description: order });
+}
 
 /** What a batch of writes of these records answers. */
-export const batchResults = (records: TSchema[]) => {
+export function batchResults(records: TSchema[]) {
   const body = Type.Unsafe<object>({ anyOf: records, description: 'The record; absent for `DELETE`.' });
-  const result = strict({
-    status: integer('As its route answers.', 201),
-    body: Type.Optional(body),
-  });
-  return strict(
-    { results: Type.Array(result, { description: 'One for each operation, in their order.' }) },
-    { $id: 'BatchResults', description: 'What the operations of a batch did.' },
-  );
-};
+  const result = strict({ status: integer('As its route answers.', 201), body: Type.Optional(body) });
+  const results = Type.Array(result, { description: 'One for each operation, in their order.' });
+  return strict({ results }, { $id: 'BatchResults', description: 'What the operations of a batch did.' });
+}

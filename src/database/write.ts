@@ -15,7 +15,7 @@ export interface Writer {
   readonly afterwards?: (() => void)[];
 }
 
-/** Milliseconds that a write waits for others in total, for turns and for locks. */
+/** Milliseconds that a write waits for others in total, for turns and for locks; before that, as long for its key. */
 const patience = 2000;
 const maxAttempts = 3;
 /** SQLSTATEs of a deadlock and of a serialization failure. */
@@ -51,10 +51,10 @@ export async function write<C extends Writer, T>(
         for (const act of afterwards) act();
         return result;
       } catch (error) {
-        if (isLostRace(error) && ++races < maxAttempts) continue;
-        // The turn of a write around this one is waited for there.
-        const isOuter = error instanceof LockedOut && !turns.include(error.turn);
-        if (!isLockedOut(error) || isOuter || performance.now() > end) throw error;
+        // A write around this one begins again after a lost race, and waits for its own turn.
+        if (isLostRace(error) && !context.turns && ++races < maxAttempts) continue;
+        const isTurnOfOuter = error instanceof LockedOut && !turns.include(error.turn);
+        if (!isLockedOut(error) || isTurnOfOuter || performance.now() > end) throw error;
         // Nothing is locked when only a turn was missing.
         if (turns.areTaken()) await pauseBeforeRetry(end);
         turns.leave();

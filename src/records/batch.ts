@@ -1,14 +1,15 @@
 import type { Violation } from '#schemas/parts/error.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
-import { AppError, invalid, statusByCode } from '#src/core/errors.ts';
+import { AppError, invalid, statusByCode, tookTooLong } from '#src/core/errors.ts';
 import { inTransaction } from '#src/database/write.ts';
 
 /** A write of a batch. */
 export interface BatchedWrite<R> {
-  run: (inside: Context) => Promise<R>;
-  /** Whether it sends one statement, at once, and needs nothing of the writes before it that still run. */
-  canFollow: () => boolean;
+  /** Does it, with the results of those before it that have ended. */
+  run: (inside: Context, results: R[]) => Promise<R>;
+  /** Whether it sends one statement, at once, and needs no results but these. */
+  canFollow: (results: R[]) => boolean;
 }
 
 /**
@@ -22,29 +23,31 @@ export async function writeAll<R>(context: Context, writes: BatchedWrite<R>[]): 
     const running: Promise<R>[] = [];
     async function finish(): Promise<void> {
       for (const ended of await Promise.allSettled(running.splice(0))) {
-        if (ended.status === 'rejected') throw ofOperation(results.length, ended.reason);
+        if (ended.status === 'rejected') throw nameOperation(results.length, ended.reason);
         results.push(ended.value);
       }
     }
     for (const { run, canFollow } of writes) {
-      const isAlone = !canFollow();
+      const isAlone = !canFollow(results);
       if (isAlone) await finish();
-      running.push(run(inside));
+      running.push(run(inside, results));
       if (isAlone) await finish();
     }
     await finish();
+    // Nobody waits any more: what would be committed now would be told as a failure.
+    if (performance.now() > (context.deadline ?? Number.POSITIVE_INFINITY)) throw tookTooLong();
     return results;
   });
 }
 
-/** Takes a step for each operation before any is done. Tells all that is not valid at once. */
+/** Does a step for each operation, and throws the violations of all of them together. */
 export function forEachOperation<O, R>(operations: O[], step: (operation: O, n: number) => R): R[] {
   const violations: Violation[] = [];
   const results = operations.flatMap((operation, n) => {
     try {
       return [step(operation, n)];
     } catch (thrown) {
-      const error = ofOperation(n, thrown);
+      const error = nameOperation(n, thrown);
       if (!(error instanceof AppError && Array.isArray(error.details))) throw error;
       violations.push(...error.details);
       return [];
@@ -55,7 +58,7 @@ export function forEachOperation<O, R>(operations: O[], step: (operation: O, n: 
 }
 
 /** The refusal of an operation, which says which one it was. */
-function ofOperation(operation: number, error: unknown): unknown {
+function nameOperation(operation: number, error: unknown): unknown {
   // Leaves a lost race or an outage as it is: the whole batch is tried again, or fails.
   if (!(error instanceof AppError) || statusByCode[error.code] >= 500) return error;
   const { code, message, details } = error;

@@ -43,10 +43,9 @@ type Removable = Sided & Pick<AnyResource, 'table' | 'name' | 'onRemoval' | 'chi
 /** The 409s of the deletion of a record with what belongs to it. */
 function removalConflicts(resource: Removable): Conflict[] {
   const relations = [resource, ...descendantsOf(resource)].flatMap(({ childRelations }) => childRelations);
-  const all = relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
+  return relations.flatMap(({ cascade, conflicts: { hasChildren, tooMany } }) =>
     cascade === 'always' ? [tooMany] : [hasChildren, tooMany],
   );
-  return [...new Map(all.map(each => [each.code, each])).values()];
 }
 
 /** The ids of the records to delete, by the names of their resources. */

@@ -53,7 +53,7 @@ export async function withIdempotencyKey(
     return { ...answer, replayed: false };
   }
   try {
-    // What waits for its key has no place.
+    // Waits for the key first: a repetition with a place would keep others waiting.
     const inTurn = (context: Context) => inPlace(() => inTransaction(context, attempt));
     return await write(context, inTurn, { [hash]: oneAtATime });
   } catch (error) {

@@ -100,11 +100,8 @@ export function creationOf<C extends Contract, T extends ResourceTable>(
     return check ? inTransaction(context, add, lines) : write(context, add, lines);
   }
   const isOneStatement = !check && !resource.parentRelations.some(({ parent }) => parent.isPrivate);
-  return Object.assign(create, {
-    scope,
-    conflicts: () => [...takenIn(resource), ...conflicts],
-    isOneStatement,
-  });
+  const thrown = () => [...takenIn(resource), ...conflicts];
+  return Object.assign(create, { scope, isOneStatement, conflicts: thrown });
 }
 
 /** Refuses a parent that the caller may not know of, as if it did not exist. */

@@ -100,7 +100,7 @@ type Change = Operation<
 type Operation<F> = F & {
   conflicts?: () => Conflict[];
   scope?: Need;
-  /** Whether all that it does in the database is one statement, which it sends at once. */
+  /** Whether it sends one statement and waits for nothing before that. Do not copy it to a function that does more. */
   isOneStatement?: boolean;
 };
 

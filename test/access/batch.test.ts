@@ -7,19 +7,10 @@ import { countRows } from '#test/helper/database.ts';
 import { noting } from '#test/helper/events/effects.ts';
 import { essence, isReplayed, keyed } from '#test/helper/events/replays.ts';
 import { buildReceiver } from '#test/helper/events/webhooks.ts';
+import { batch, burrows, digging } from '#test/helper/resources/batches.ts';
 import { buildOwned } from '#test/helper/resources/owned.ts';
 import { until } from '#test/rig/process.ts';
 import { burrowTable } from '#test/world/burrows.ts';
-
-const burrows = '/api/burrows';
-const digging = (label: string, members = {}) => ({
-  method: 'POST',
-  path: burrows,
-  body: { label, ...members },
-});
-type Call = Awaited<ReturnType<typeof build>>['call'];
-const batch = (call: Call, status: number, operations: object[], headers: Record<string, string> = {}) =>
-  call('POST', '/api/batch', status, { body: { operations }, headers });
 
 t.test(
   'who may not write at all is refused first, and the scope of each operation before any body',
@@ -193,6 +184,8 @@ t.test('effects follow each change of a batch that was committed, and no other',
   ]);
   await batch(call, 200, operations);
   await until('each had its effect', () => seen.length >= 4);
+  const { body } = await call('GET', '/api/webhook-events?provider=effects&limit=100', 200);
+  t.equal(body.data.length, 4);
   t.same(seen.map(({ name }) => name).toSorted(), [
     'user.create',
     'user.create',

@@ -45,6 +45,31 @@ t.test('each committed change is an event, with the record as it is now', async 
   t.match(await next(1), [{ event: 'burrow.delete', data: { id: before.id } }]);
 });
 
+t.test(
+  'the changes of a batch are told after its commit, each once, and those of a refused one never',
+  async t => {
+    const { call, make, follow } = await openFeed(t);
+    const { id } = await make(burrow);
+    const { next } = await follow();
+    await next(1, () => true);
+    const digging = (members: object) => ({ method: 'POST', path: '/api/burrows', body: members });
+    const operations = [digging({ label: 'A' }), digging({ label: 'B', parentId: '$0' })];
+    const absent = { method: 'DELETE', path: '/api/burrows/nobody' };
+    await call('POST', '/api/batch', 404, { body: { operations: [...operations, absent] } });
+    operations.push({ method: 'PATCH', path: `/api/burrows/${id}`, body: { label: 'C' } });
+    const { body } = await call('POST', '/api/batch', 200, { body: { operations } });
+    const told = (await next(3)).map(({ event, data }) => [event, data.record]);
+    const records = body.results.map((result: { body: object }) => result.body);
+    t.same(told, [
+      ['burrow.create', records[0]],
+      ['burrow.create', records[1]],
+      ['burrow.change', records[2]],
+    ]);
+    await call('DELETE', `/api/burrows/${id}`, 204);
+    t.match(await next(1), [{ event: 'burrow.delete', data: { id } }]);
+  },
+);
+
 t.test('an action of its own, such as that of a handler, is a change', async t => {
   const { newUser, follow, database } = await openFeed(t);
   const { id: recordId } = await newUser();

@@ -40,6 +40,25 @@ test('no write begins after the deadline of its request (the last of twelve muta
   t.equal((await call('GET', '/api/users?name=third', 200)).body.meta.total, 0);
 });
 
+test('a batch has the time of one request, and what it has written by then is undone', async t => {
+  const { call, newUser, database } = await build(t, { settings: { REQUEST_TIMEOUT: 1 } });
+  const { id } = await newUser();
+  const release = await lockUser(database, id, 'update');
+  const digging = { method: 'POST', path: '/api/burrows', body: { label: 'Late' } };
+  const operations = [
+    digging,
+    { method: 'PATCH', path: `/api/users/${id}`, body: { name: 'Late' } },
+    digging,
+  ];
+  const headers = keyed('late');
+  await call('POST', '/api/batch', 503, { body: { operations }, headers });
+  await sleep(300);
+  await release();
+  t.equal((await call('GET', '/api/burrows?label=Late', 200)).body.meta.total, 0);
+  const { body } = await call('POST', '/api/batch', 200, { body: { operations }, headers });
+  t.match(body.results, [{ status: 201 }, { body: { version: 2 } }, { status: 201 }]);
+});
+
 test('a change of a user does not block whispers of that user', async () => {
   const { id } = await newUser();
   const release = await lockUser(database, id, 'no key update');

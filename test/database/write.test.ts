@@ -1,4 +1,5 @@
 import t from 'tap';
+import { LockedOut } from '#src/database/databaseErrors.ts';
 import { oneAtATime } from '#src/database/turns.ts';
 import { inTransaction, write } from '#src/database/write.ts';
 import { noDatabase } from '#test/helper/noDatabase.ts';
@@ -25,6 +26,39 @@ t.test('a turn that a transaction needs in vain is waited for, with its own undo
   await Promise.all([first, keyed]);
   t.same(events, ['begun', 'begun', 'written']);
 });
+
+t.test(
+  'a write around another one waits for its own turn, and the two try a lost race twice again',
+  async t => {
+    let attempts = 0;
+    const lose = async () => {
+      attempts++;
+      throw refusal(deadlock);
+    };
+    const around = (work: () => Promise<unknown>) =>
+      write({ db: noDatabase }, context => inTransaction(context, work), { 'a key': oneAtATime });
+    await t.rejects(around(lose), { code: deadlock });
+    t.equal(attempts, 3);
+    const failures = [new LockedOut('a key'), new LockedOut('a key')];
+    let inner = 0;
+    const attempt = async () => {
+      inner++;
+      const failure = failures.shift();
+      if (failure) throw failure;
+    };
+    let outer = 0;
+    const context = { db: noDatabase };
+    await write(
+      context,
+      context => {
+        outer++;
+        return inTransaction(context, attempt);
+      },
+      { 'a key': oneAtATime },
+    );
+    t.same([outer, inner], [3, 3], 'the inner one does not wait for it');
+  },
+);
 
 t.test('a lost race is tried twice again, however often a lock was met before', async t => {
   const failures = [locked, deadlock, deadlock];

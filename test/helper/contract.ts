@@ -75,7 +75,9 @@ export class Contract {
     const { examples } = reply.content[type];
     const location = `/paths/${pointer(path)}/${verb}/responses/${status}/content/${pointer(type)}/schema`;
     if (examples)
-      return this.#noEnvelope(answer, location) ?? this.#noExample(examples, answer.body as ErrorEnvelope);
+      return (
+        this.#noEnvelope(answer, location) ?? this.#noExample(path, examples, answer.body as ErrorEnvelope)
+      );
     return this.#invalid(location, answer.body);
   }
 
@@ -87,13 +89,14 @@ export class Contract {
   }
 
   /** Returns what `details` have that the example of their code lacks. The schema says which must be there. */
-  #noExample(examples: object, { error }: ErrorEnvelope): string | undefined {
+  #noExample(path: string, examples: object, { error }: ErrorEnvelope): string | undefined {
     const { code } = error.details as { code: string };
     const example = code in examples && this.#document.components?.examples?.[code]?.value.error.details;
     if (!example) return `there is no example of the code ${code}`;
     const [members, documented] = [error.details ?? {}, example].map(details => Object.keys(details).sort());
     // A refusal of a batch also says which operation it is about.
-    const isKnown = members?.every(name => documented?.includes(name) || name === 'operation');
+    const known = [...(documented ?? []), ...(path === '/api/batch' ? ['operation'] : [])];
+    const isKnown = members?.every(name => known.includes(name));
     return isKnown ? undefined : `details have ${members}, not ${documented}`;
   }
 

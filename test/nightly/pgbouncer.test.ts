@@ -42,6 +42,12 @@ t.test('everything works through PgBouncer in transaction mode, on few sessions'
     data: { users: [{ name: 'Ada King', tendings: [] }] },
   });
 
+  const below = { method: 'POST', path: '/api/specimens', body: { label: 'A molar', burrowId: '$0' } };
+  const operations = [{ ...below, path: '/api/burrows', body: { label: 'New' } }, ...Array(9).fill(below)];
+  const { body: written } = await call(two, 'POST', '/api/batch', { operations });
+  t.equal(written.results.length, 10, 'statements that are sent one behind the other are all answered');
+  await call(one, 'DELETE', `/api/burrows/${written.results[0].body.id}?cascade=true`);
+
   // There are more requests at once than sessions, with transactions among them. Each changes a different user, so that
   // they do not wait for each other.
   const writers = Array.from({ length: 50 }, async (_, i) => {

@@ -5,8 +5,6 @@ import { invalid } from '#src/core/errors.ts';
 
 // Conditional requests (RFC 9110, section 13). Dates are ignored: records may change more than once in a second.
 
-type Sent = Pick<FastifyRequest, 'headers'>;
-
 /** The tag of a record. Without a version it is a text that no client can send. */
 export const entityTag = (version?: number) => (version === undefined ? '' : `"${version}"`);
 
@@ -28,14 +26,14 @@ export function setTag(reply: FastifyReply, version: number): string {
 
 /** What `If-Match` and `If-None-Match` require of the record that a request writes. */
 export function sentCondition({ request }: FastifyReply): Condition {
-  const [match, noneMatch] = [ifMatch(request), readTags(request, 'If-None-Match')];
+  const [match, noneMatch] = [ifMatch(request), sentNoneMatch(request)];
   const isExcluded = (version?: number) => noneMatch?.some(sent => isSame(sent, entityTag(version)));
   return version => match?.(version) ?? (isExcluded(version) ? 'If-None-Match' : undefined);
 }
 
 /** What `If-Match` requires. A weak tag never matches: it may stand for several states. */
-export function ifMatch(request: Sent): Condition | undefined {
-  const tags = readTags(request, 'If-Match');
+export function ifMatch({ headers }: Pick<FastifyRequest, 'headers'>): Condition | undefined {
+  const tags = readTags('If-Match', headers['if-match']);
   return (
     tags &&
     (version => (tags.some(tag => tag === '*' || tag === entityTag(version)) ? undefined : 'If-Match'))
@@ -44,7 +42,7 @@ export function ifMatch(request: Sent): Condition | undefined {
 
 /** Whether the client has this representation already. */
 export const isKnown = (request: FastifyRequest, tag: string) =>
-  readTags(request, 'If-None-Match')?.some(sent => isSame(sent, tag)) ?? false;
+  sentNoneMatch(request)?.some(sent => isSame(sent, tag)) ?? false;
 
 const isSame = (sent: string, tag: string) => sent === '*' || withoutWeak(sent) === withoutWeak(tag);
 const withoutWeak = (tag: string) => tag.replace(/^W\//, '');
@@ -54,9 +52,10 @@ const tag = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
 const tags = new RegExp(String.raw`^[\t ,]*(?:${tag}[\t ]*(?:,[\t ,]*|$))+$`);
 const eachTag = new RegExp(tag, 'g');
 
+const sentNoneMatch = ({ headers }: FastifyRequest) => readTags('If-None-Match', headers['if-none-match']);
+
 /** The entity tags in a header, or `*`. */
-function readTags({ headers }: Sent, name: 'If-Match' | 'If-None-Match'): string[] | undefined {
-  const header = headers[name === 'If-Match' ? 'if-match' : 'if-none-match'];
+function readTags(name: string, header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return ['*'];
   if (tags.test(header)) return header.match(eachTag) ?? [];

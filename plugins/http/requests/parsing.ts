@@ -17,7 +17,7 @@ declare module 'fastify' {
 }
 
 const partNames = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
-export const noQuery = strict({});
+const noQuery = strict({});
 const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
@@ -93,12 +93,16 @@ function checkTarget({ raw, url }: FastifyRequest): AppError | undefined {
   if (hosts !== 1 && !(hosts === 0 && raw.httpVersion === '1.0'))
     return badRequest('HTTP/1.1 requires one Host header.');
   const start = url.indexOf('?') + 1;
-  if (!url.includes('%', start)) return undefined;
+  if (!url.includes('%', start) || isDecodable(url.slice(start))) return undefined;
+  return badRequest('The query is not valid percent-encoded UTF-8.');
+}
+
+/** Whether a text is valid percent-encoded UTF-8. */
+export function isDecodable(text: string): boolean {
   try {
-    decodeURIComponent(url.slice(start));
-    return undefined;
+    return decodeURIComponent(text) !== undefined;
   } catch {
-    return badRequest('The query is not valid percent-encoded UTF-8.');
+    return false;
   }
 }
 

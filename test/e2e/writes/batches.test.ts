@@ -1,16 +1,12 @@
 // runs: late
 import t from 'tap';
 import { essence, isReplayed, keyed } from '#test/helper/events/replays.ts';
+import { digging } from '#test/helper/resources/batches.ts';
 import { any, below, random, seed, shuffle } from '#test/helper/values/random.ts';
 import { ask, json } from '#test/rig/cluster/ask.ts';
 import { closeGate, countBurrows, freeze, type Pair, startPair } from '#test/rig/pair.ts';
 import { type Service, until } from '#test/rig/process.ts';
 
-const digging = (label: string, members = {}) => ({
-  method: 'POST',
-  path: '/api/burrows',
-  body: { label, ...members },
-});
 const batch = ({ url }: Service, operations: object[], headers = {}) =>
   ask(`${url}/api/batch`, json({ operations }, headers));
 
