@@ -66,7 +66,7 @@ export class Shares {
       queue.splice(queue.indexOf(begin), 1);
       if (queue.length === 0) this.#waiting.delete(name);
       reject(tookTooLong());
-    }, deadline - performance.now());
+    }, Math.max(0, deadline - performance.now()));
     queue.push(begin);
     return promise;
   }
