@@ -101,20 +101,12 @@ function findWrite(writes: Writes, { method, path, body, ifMatch: tag }: BatchOp
   if (!takesBody && body !== undefined) throw invalid([wrong('body', `must be absent for ${method}`)]);
   if (id === undefined && tag !== undefined) throw invalid([wrong('header', `must be absent for ${method}`)]);
   const condition = ifMatch({ headers: { 'if-match': tag } });
-  return {
-    ...write,
-    id,
-    query,
-    input: (takesBody ? body : readQuery(parse(query, '&', '=', { maxKeys: 0 }))) as Input,
-    condition,
-  };
+  const input = takesBody ? body : readQuery(parse(query, '&', '=', { maxKeys: 0 }));
+  return { ...write, id, query, input: input as Input, condition };
 }
 
 /** The JSON text of a result, and the id of its record. */
-interface Result {
-  text: string;
-  id: string | undefined;
-}
+type Result = { text: string; id: string | undefined };
 
 /** Checks the input of an operation, and returns what does it. The input may refer to records made before it. */
 function prepare(operation: Operation, before: Operation[]): BatchedWrite<Result> {
@@ -134,9 +126,8 @@ function prepare(operation: Operation, before: Operation[]): BatchedWrite<Result
     run: async (inside, results) => {
       const ids = references.map(({ member, creation }) => [member, results[creation]?.id]);
       const known = { ...input, ...Object.fromEntries(ids) };
-      const record = await (id === undefined
-        ? act(inside, known)
-        : act(inside, decode(id), known, condition));
+      const given = id === undefined ? [known] : [decode(id), known, condition];
+      const record = await act(inside, ...given);
       const text = `{"status":${status}${takesBody ? `,"body":${serialize(record).trimEnd()}` : ''}}`;
       return { text, id: record?.id };
     },

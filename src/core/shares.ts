@@ -62,11 +62,12 @@ export class Shares {
       clearTimeout(timer);
       resolve(true);
     };
+    const left = Math.max(0, deadline - performance.now());
     const timer = setTimeout(() => {
       queue.splice(queue.indexOf(begin), 1);
       if (queue.length === 0) this.#waiting.delete(name);
       reject(tookTooLong());
-    }, Math.max(0, deadline - performance.now()));
+    }, left);
     queue.push(begin);
     return promise;
   }
