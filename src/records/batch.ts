@@ -14,7 +14,7 @@ export interface BatchedWrite<R> {
 
 /**
  * Does several writes in their order, all or none: the first that is refused undoes the others. Statements that need no
- * answer before them are sent one behind the other: waiting for each answer took half of the time.
+ * answer before them are sent one behind the other: waiting for each answer cost half as much again.
  */
 export async function writeAll<R>(context: Context, writes: BatchedWrite<R>[]): Promise<R[]> {
   need(context, 'write or own');

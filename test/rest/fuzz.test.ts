@@ -223,7 +223,7 @@ const needOthers = new Set([
   'dismissWebhookEvent',
   // This needs an identity that exists: test/access/me.test.ts.
   'removeIdentity',
-  // What its bodies are depends on their paths: test/records/batch.test.ts.
+  // What its bodies are depends on their paths: test/records/batches.
   'batch',
 ]);
 
