@@ -81,9 +81,11 @@ t.test('a debugger stops at a breakpoint in TypeScript', async t => {
   t.teardown(() => socket.close());
   await once(socket, 'open');
   const paused = Promise.withResolvers<{ location: { lineNumber: number } }>();
+  const isSet = Promise.withResolvers<void>();
   socket.addEventListener('message', ({ data }) => {
-    const { method, params } = JSON.parse(data);
+    const { id, method, params } = JSON.parse(data);
     if (method === 'Debugger.paused') paused.resolve(params.callFrames[0]);
+    if (id === 2) isSet.resolve();
   });
   const send = (id: number, method: string, params = {}) =>
     socket.send(JSON.stringify({ id, method, params }));
@@ -92,6 +94,7 @@ t.test('a debugger stops at a breakpoint in TypeScript', async t => {
     .findIndex(line => line.includes('if (leaving())'));
   send(1, 'Debugger.enable');
   send(2, 'Debugger.setBreakpointByUrl', { lineNumber, urlRegex: '/plugins/health\\.ts$' });
+  await isSet.promise;
   const answer = ask(`${url}/health/ready`);
   const frame = await paused.promise;
   t.equal(frame.location.lineNumber, lineNumber);
