@@ -96,6 +96,7 @@ t.test('a debugger stops at a breakpoint in TypeScript', async t => {
   send(2, 'Debugger.setBreakpointByUrl', { lineNumber, urlRegex: '/plugins/health\\.ts$' });
   await isSet.promise;
   const answer = ask(`${url}/health/ready`);
+  answer.then(() => paused.reject(new Error('It was answered without a stop')), paused.reject);
   const frame = await paused.promise;
   t.equal(frame.location.lineNumber, lineNumber);
   send(3, 'Debugger.resume');
