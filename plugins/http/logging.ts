@@ -47,7 +47,7 @@ async function register(app: FastifyInstance, { metrics }: { metrics: Metrics })
     const method = knownMethods.has(request.method) ? request.method : 'other';
     // The label is the pattern of the route: a path would be a new series for each record.
     const labels = { method, route: request.config.url ?? 'none', status };
-    metrics.requests.observe(labels, reply.elapsedTime / 1000);
+    metrics.countRequest(labels, reply.elapsedTime / 1000);
   }
 
   app.decorateRequest('record', function (status) {

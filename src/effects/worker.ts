@@ -85,7 +85,7 @@ export function startEffects(
       const effect = effects[String(event.type)];
       if (effect) await call(effect, event, ending);
       // Without an effect, the event is ignored.
-      metrics.eventsProcessed.inc((await processBatch(upkeep, handlers, batch)).length);
+      metrics.countProcessed(await processBatch(upkeep, handlers, batch), context.now());
     } catch (error) {
       const text = 'The end of an effect could not be stored. It is tried again.';
       await endAttempt(error, batch).catch(err => log.warn({ err }, text));

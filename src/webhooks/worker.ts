@@ -49,7 +49,7 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
       },
     );
     if (!events) return undefined;
-    metrics.eventsProcessed.inc(events.length);
+    metrics.countProcessed(events, context.now());
     return [0, isAlone ? 1 : maxBatch].includes(events.length) ? 0 : gatherFor;
   }
 
