@@ -30,6 +30,7 @@ import { accessRoutes } from '#plugins/rest/access.ts';
 import { batchRoute } from '#plugins/rest/batch.ts';
 import { changeRoutes } from '#plugins/rest/changes.ts';
 import { eventRoutes } from '#plugins/rest/events.ts';
+import { overviewRoute } from '#plugins/rest/overview.ts';
 import { webhooks } from '#plugins/webhooks.ts';
 import { componentsIn } from '#schemas/parts/common.ts';
 import type { Settings } from '#schemas/settings.ts';
@@ -137,6 +138,8 @@ export async function buildApp(dependencies: AppDependencies) {
   });
   await app.register(eventRoutes, { prefix: '/api', callWorkers });
   await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, callWorkers, now });
+  // Shows what all of the above count, from its registration on.
+  await app.register(overviewRoute, { prefix: '/api', settings, database, metrics, log, now });
 
   // HEAD routes are not in the document.
   const documented = app.routes.filter(({ method }) => method !== 'HEAD');

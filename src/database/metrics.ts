@@ -17,6 +17,13 @@ export function watchIn(
   metrics.watch(name, help, () => (available() ? readNow() : undefined), label);
 }
 
+/** Milliseconds until the answer to a statement that does nothing. */
+export async function measureRoundTrip(db: Connection): Promise<number> {
+  const begun = performance.now();
+  await db.rows('select 1', []);
+  return Math.round((performance.now() - begun) * 100) / 100;
+}
+
 export function watchDatabase(metrics: Metrics, { available, hasConnections, load }: Database): void {
   const isUp = () => Number(available() && hasConnections());
   metrics.watch('database_up', 'Whether requests reach the database, and it is up to date.', isUp);

@@ -1,7 +1,8 @@
-import { and, eq, getTableColumns, inArray, isNull, type SQL } from '#drizzle/orm.ts';
+import { and, asc, eq, getTableColumns, gt, inArray, isNull, lte, type SQL } from '#drizzle/orm.ts';
 import { persons } from '#drizzle/persons.ts';
 import { apiKeys } from '#drizzle/tables/service/apiKeys.ts';
 import type { ApiKey, ApiKeyCreate, apiKeySorts, NewApiKey } from '#schemas/service/apiKey.ts';
+import type { EndingKey } from '#schemas/service/overview.ts';
 import type { Context } from '#src/access/context.ts';
 import { hashToken, makeToken } from '#src/access/credentials/apiKeyToken.ts';
 import { trustNothing } from '#src/access/credentials/trust.ts';
@@ -32,6 +33,22 @@ export async function getKey(context: Context, id: string): Promise<ApiKey> {
   need(context, 'admin');
   const [key] = isId(id) ? await orm(context.db).select(columns).from(apiKeys).where(eq(apiKeys.id, id)) : [];
   return orNotFound('API key', key);
+}
+
+const week = 7 * 24 * 3_600_000;
+
+/** The keys, at most 10, that will stop working within seven days unless they are replaced; the next one first. */
+export async function listEndingKeys(context: Context): Promise<EndingKey[]> {
+  need(context, 'admin');
+  const { id, name, expiresAt, lastUsedAt } = columns;
+  const now = context.now();
+  const isEnding = and(
+    isNull(columns.revokedAt),
+    gt(expiresAt, now.toISOString()),
+    lte(expiresAt, new Date(now.getTime() + week).toISOString()),
+  );
+  const ending = orm(context.db).select({ id, name, expiresAt, lastUsedAt }).from(apiKeys).where(isEnding);
+  return (await ending.orderBy(asc(expiresAt), asc(id)).limit(10)) as EndingKey[];
 }
 
 /** Returns a new key with its secret, which nobody can read again; refuses one that would have expired already. */

@@ -1,9 +1,11 @@
-import { getTableColumns, is, SQL, sql } from '#drizzle/orm.ts';
+import { and, count, getTableColumns, gte, is, isNotNull, lt, SQL, sql } from '#drizzle/orm.ts';
 import { auditLog, type Side } from '#drizzle/tables/service/auditLog.ts';
 import type { AuditAction, AuditEntry } from '#schemas/service/audit.ts';
+import type { Sample } from '#schemas/service/overview.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
 import { lowestId, newId, newRecord, timeInId } from '#src/core/ids.ts';
+import { orm } from '#src/database/connection.ts';
 import { deleteBatch } from '#src/database/statements/deleteBatch.ts';
 import { rowsOfTable } from '#src/database/statements/insertRows.ts';
 import { builder, rowsOf } from '#src/database/statements/statement.ts';
@@ -110,6 +112,21 @@ export const auditList = new PagedList<AuditEntry, 'record' | 'actor' | 'action'
   columns,
   filters: { record: auditLog.recordId, actor: auditLog.actorId, action: auditLog.action },
 });
+
+/** Counts the changes of records from one time until another, by kind. */
+export async function countChanges(context: Context, from: Date, to: Date): Promise<Sample['changes']> {
+  need(context, 'admin');
+  const { id, action, version } = auditLog;
+  // Says in SQL what `nameOfChange` says.
+  const kind = sql<string>`case when ${version} = 1 then 'create' when ${action} like '%.delete' then 'delete' else 'change' end`;
+  const rows = await orm(context.db)
+    .select({ kind, total: count() })
+    .from(auditLog)
+    .where(and(gte(id, lowestId(from)), lt(id, lowestId(to)), isNotNull(version)))
+    .groupBy(sql`1`);
+  const totalOf = (name: string) => rows.find(row => row.kind === name)?.total ?? 0;
+  return { create: totalOf('create'), change: totalOf('change'), delete: totalOf('delete') };
+}
 
 /** Deletes a batch of the entries made before a time; returns how many. */
 export async function trimAudit(context: Context, before: Date): Promise<number> {

@@ -1,5 +1,6 @@
-import { count, inArray } from '#drizzle/orm.ts';
+import { asc, count, eq, inArray } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
+import type { EventSummary } from '#schemas/service/overview.ts';
 import type { Backlog } from '#schemas/service/webhookEvent.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
@@ -37,6 +38,15 @@ export async function getBacklog(context: Context): Promise<Backlog> {
   need(context, 'admin');
   const counts = Object.fromEntries(await countOpen(context.db)) as Backlog['counts'];
   return { counts, oldestWaitingSeconds: await longestWaiting(context.db) };
+}
+
+/** What the backlog says, and when the dead event arrived that came first. */
+export async function summarizeEvents(context: Context): Promise<EventSummary> {
+  const { counts, oldestWaitingSeconds } = await getBacklog(context);
+  const { id, createdAt } = webhookEvents;
+  const dead = orm(context.db).select({ createdAt }).from(webhookEvents).where(eq(status, 'dead'));
+  const [oldest] = await dead.orderBy(asc(id)).limit(1);
+  return { ...counts, oldestWaitingSeconds, oldestDeadAt: oldest?.createdAt ?? null };
 }
 
 /** Every instance on one database measures the same: take the maximum, not the sum. */
