@@ -33,21 +33,24 @@ export function startSamples({ metrics, now, isWorker, countChanges, most = long
     sample.changes = counted ?? sample.changes;
   }
 
-  /** Ends the minute if it is over; returns the one that is running. */
-  async function look(): Promise<Sample> {
+  /** Ends the minute if it is over; returns the full ones, oldest first, then the one that is running. */
+  async function list(): Promise<Sample[]> {
     const [totals, connections] = await Promise.all([readTotals(metrics), readConnections(metrics)]);
     const sample = (): Sample => {
       const counted: Counted = name => (totals.get(name) ?? 0) - (last.get(name) ?? 0);
       return makeSample(new Date(begun), counted, connections, isWorker);
     };
-    if (begun !== thisMinute()) {
+    const isOver = begun !== thisMinute();
+    if (isOver) {
       full.push(sample());
       if (full.length > most) full.shift();
       [begun, last] = [thisMinute(), totals];
-      // Counts the minute before again: a transaction that was open at its end may have committed.
-      await Promise.all(full.slice(-2).map(addChanges));
     }
-    return sample();
+    // Makes the list before it waits: the next minute may end while the database is slow.
+    const samples = [...full, sample()];
+    // Counts the minute before again: a transaction that was open at its end may have committed.
+    await Promise.all(samples.slice(isOver ? -3 : -1).map(addChanges));
+    return samples;
   }
 
   let timer: NodeJS.Timeout;
@@ -55,19 +58,11 @@ export function startSamples({ metrics, now, isWorker, countChanges, most = long
     const left = minute - (now().getTime() % minute);
     timer = setTimeout(() => {
       wait();
-      look().catch(() => {});
+      list().catch(() => {});
     }, left + afterEnd).unref();
   }
   wait();
-  return {
-    /** The full minutes, oldest first, then the minute that is running. */
-    async list(): Promise<Sample[]> {
-      const running = await look();
-      await addChanges(running);
-      return [...full, running];
-    },
-    stop: () => clearTimeout(timer),
-  };
+  return { list, stop: () => clearTimeout(timer) };
 }
 
 async function readTotals(metrics: Metrics): Promise<Totals> {

@@ -114,6 +114,31 @@ t.test('samples keep no process alive, and end when they are stopped', async t =
   t.equal(counts, 0);
 });
 
+t.test('a minute that ends while the database is slow is complete and comes once', async t => {
+  const slow = Promise.withResolvers<void>();
+  const countChanges = () => slow.promise.then(() => none);
+  const { samples, pass, answer } = start(t, { countChanges });
+  answer(200);
+  pass(minute);
+  const before = samples.list();
+  await sleep(10);
+  answer(200);
+  pass(minute);
+  const after = samples.list();
+  await sleep(10);
+  slow.resolve();
+  const seen = (list: Sample[]) => list.map(({ at, requests }) => [at.slice(11, 16), requests.succeeded]);
+  t.same(seen(await before), [
+    ['10:00', 1],
+    ['10:01', 0],
+  ]);
+  t.same(seen(await after), [
+    ['10:00', 1],
+    ['10:01', 1],
+    ['10:02', 0],
+  ]);
+});
+
 t.test('changes that cannot be counted are null, until they can be', async t => {
   let isAway = true;
   const countChanges = async () => {
