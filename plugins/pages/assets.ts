@@ -25,7 +25,7 @@ interface PageFiles {
   libraries?: string[];
   /** Modules that several pages use. */
   shared?: string[];
-  /** The folder of its own style and modules. */
+  /** The folder of its own style and modules. Those in folders of it are served beside the others. */
   folder?: string;
 }
 
@@ -55,7 +55,8 @@ const pageHeaders = {
 export function servePage(app: FastifyInstance, path: string, page: PageFiles) {
   const { title, libraries = [], shared = [], folder } = page;
   const common = ['theme.css', ...shared].map(name => join(import.meta.dirname, name));
-  const own = folder ? readdirSync(folder).map(name => join(folder, name)) : [];
+  const found = folder ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  const own = found.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const files = [...common, ...libraries, ...own];
   // Reads the files at the first request: those of all pages have 6 MB.
   const version = onFirstUse(async () => {

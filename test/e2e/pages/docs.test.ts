@@ -30,7 +30,7 @@ t.test('the pages are for everybody: light and dark, on a screen and on a phone'
     await opened.getByText(text, { exact: true }).waitFor();
     await check();
     const colour = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-    t.equal(colour === 'rgb(245, 247, 250)', colorScheme === 'light', String(colour));
+    t.equal(colour === 'rgb(246, 247, 249)', colorScheme === 'light', String(colour));
   });
 });
 
