@@ -117,7 +117,7 @@ export async function buildApp(dependencies: AppDependencies) {
   // Describes all routes, also those that follow, when the document is first asked for.
   await app.register(docs, { version, open, resources: followed, example: example.path });
   await app.register(home, { version, open, resources: followed, counted: records, pages: domain.pages });
-  await app.register(operatorConsole);
+  await app.register(operatorConsole, { version, resources: records, database });
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
   // The pages and routes of the application.

@@ -32,7 +32,11 @@ const description = 'One application backend: REST, GraphQL and signed payment w
 export const pages: Link[] = [
   { name: 'docs', path: '/docs', text: 'Read the API, and try it in the browser' },
   { name: 'graphql', path: '/api/graphql', text: 'Explore the same data over GraphQL' },
-  { name: 'console', path: '/console', text: 'Events, customers, keys and the audit log, for operators' },
+  {
+    name: 'console',
+    path: '/console',
+    text: 'All records, payments, keys and the audit log, for people who operate it',
+  },
   { name: 'openapi', path: '/docs/json', text: 'The OpenAPI 3.1 document, for tools' },
   { name: 'health', path: '/health/ready', text: 'Whether the service is ready' },
 ];

@@ -1,0 +1,119 @@
+import { call, poll } from './api.js';
+import { addressOf, button, copyButton, count, fill, go, html, icon, isSoon, link } from './dom.js';
+import { extras } from './extras.js';
+import { activeFilters, filterBar, sortOf, withoutPlace } from './filters.js';
+import { onChange } from './live.js';
+import { isTheirs, service } from './service.js';
+import { lastShown, Table } from './table.js';
+
+/** Records of a page. */
+const limit = 25;
+/** Shows a list with its filters, and returns what its keys do. */
+export async function showList(element, list, query, signal) {
+  const extra = extras(list);
+  const { '@': selected, ...asked } = query;
+  const sort = sortOf(list, query);
+  const sent = { ...asked, ...(sort && { sort }) };
+  const show = next => go(list.path, undefined, next);
+  const mayCreate = list.create && !extra.create && isTheirs(list);
+  const create = html`<a class="btn main short" href=${addressOf(list.path, 'new')}>${icon('plus')}<span>New ${list.noun}</span></a>`;
+  const table = new Table(list, sort, selected, next => show({ ...withoutPlace(asked), sort: next }));
+  const total = html`<span class="soft num"></span>`;
+  const news = button('', () => read(), 'tiny');
+  const [said, empty] = [html`<p role="status" class="said"></p>`, html`<div class="empty"></div>`];
+  const pager = html`<nav class="pager" aria-label="Pages"></nav>`;
+  const isNarrowed = activeFilters(list, query).length > 0 || Object.hasOwn(query, 'q');
+  let fresh = 0;
+  const tellFresh = number => {
+    fresh = number;
+    news.hidden = fresh === 0;
+    fill(news, icon('up'), `${fresh} new`);
+  };
+
+  async function read() {
+    const { data, meta } = await call('GET', `/api/${list.path}`, { query: { ...sent, limit }, signal });
+    tellFresh(0);
+    lastShown.address = location.hash;
+    const known = service.counts[list.path];
+    const ofAll = isNarrowed && known >= meta.total ? ` of ${known.toLocaleString('en')}` : '';
+    fill(total, meta.total !== undefined && `${meta.total.toLocaleString('en')}${ofAll}`);
+    const turn = to => show({ ...withoutPlace(asked), ...to });
+    const pages = pagesOf(meta, data.length, mayCreate, turn);
+    fill(pager, pages);
+    fill(empty, data.length === 0 && emptyText(list, meta, isNarrowed, known, mayCreate));
+    await table.show(data);
+  }
+
+  element.append(html`<header><h1>${list.label}</h1>${total}${news}<span class="grow"></span>${extra.buttons?.(withoutPlace(asked), read)}${mayCreate && create}</header>
+    ${filterBar(list, query, show)}${said}<div class="sheet">${table.element}</div>${empty}${pager}${questionOf(list, sent)}`);
+  tellFresh(0);
+  onChange(change => {
+    // Some may have been missed: reads them all again.
+    if (!change) read().catch(() => {});
+    else if (
+      change.resource === list.name &&
+      !table.mark(change) &&
+      change.action === 'create' &&
+      !isNarrowed
+    )
+      tellFresh(fresh + 1);
+  }, signal);
+  const ready = Promise.withResolvers();
+  // The logs are in no stream: their first page is read again and again.
+  const isOnce = list.name || asked.after || asked.before;
+  const first = () => read().finally(() => ready.resolve(true));
+  poll(() => first().then(() => isOnce && 'done'), signal, said);
+  if (!(await isSoon(ready.promise))) table.wait();
+  const press = selector => element.querySelector(selector)?.click();
+  return {
+    j: () => table.move(1, asked),
+    k: () => table.move(-1, asked),
+    Enter: () => table.open(),
+    n: () => press('header a.main, header button.main'),
+    f: () => press('#add-filter summary'),
+    '/': () => element.querySelector('[type="search"]')?.focus(),
+  };
+}
+
+/** The same question as a request. */
+function questionOf({ path }, sent) {
+  const search = String(new URLSearchParams(sent));
+  const key = service.caller.kind === 'anyone' ? '' : ' -H "authorization: Bearer $KEY"';
+  const question = `/api/${path}${search && `?${search}`}`;
+  const curl = copyButton(`curl '${location.origin}${question}'${key}`, 'the request for curl');
+  return html`<div class="asked">GET <code class="cut grow">${decodeURIComponent(question)}</code>${curl}</div>`;
+}
+
+const keys = { J: '', K: 'move', Enter: 'open', F: 'filter' };
+function pagesOf({ page, total, totalPages, next, previous }, shown, mayCreate, turn) {
+  const isNumbered = total !== undefined;
+  const from = (page - 1) * limit + 1;
+  const step = (content, target) => {
+    const made = button(content, () => turn(target), 'tiny');
+    made.disabled = !target;
+    return made;
+  };
+  return [
+    shown > 0 &&
+      isNumbered &&
+      html`<span>${from.toLocaleString('en')}–${(from + shown - 1).toLocaleString('en')} of ${total.toLocaleString('en')}</span>`,
+    step(
+      [icon('left'), 'Previous'],
+      isNumbered ? page > 1 && { page: Math.min(page - 1, totalPages) } : previous && { before: previous },
+    ),
+    step(
+      ['Next', icon('right')],
+      isNumbered ? page < totalPages && { page: page + 1 } : next && { after: next },
+    ),
+    totalPages > 1 && html`<span>page ${page} of ${totalPages.toLocaleString('en')}</span>`,
+    html`<span class="keys only-wide">${Object.entries({ ...keys, ...(mayCreate && { N: 'new' }) }).map(([key, does]) => html`<span><kbd>${key}</kbd> ${does}</span>`)}</span>`,
+  ];
+}
+
+function emptyText({ noun, nouns, path }, { total, totalPages }, isNarrowed, known, mayCreate) {
+  if (total > 0)
+    return html`<h2>This page is past the end.</h2><p>${link('The first page', path)}, of ${totalPages.toLocaleString('en')}</p>`;
+  if (!isNarrowed)
+    return html`<h2>There are no ${nouns} yet.</h2><p>${mayCreate ? link(`Make the first ${noun}`, path, 'new') : 'They come by themselves.'}</p>`;
+  return html`<h2>No ${noun} is like that.</h2><p>${known > 0 && `${count(known, 'is', 'are')} there. `}${link('Show all', path)}</p>`;
+}
