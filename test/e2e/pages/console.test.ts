@@ -1,37 +1,55 @@
 // runs: long
-import type { Page } from 'playwright-core';
 import t from 'tap';
 import { serviceTitle } from '#schemas/name.ts';
-import { makeUser } from '#test/helper/access.ts';
-import { paymentEvent } from '#test/helper/events/webhooks.ts';
+import { makeKey, makeUser } from '#test/helper/access.ts';
 import { inBothLooks, rowsOf, rowWith } from '#test/rig/pages/browser.ts';
+import { heading } from '#test/rig/pages/console.ts';
 import { startOperated } from '#test/rig/pages/operated.ts';
+import { burrow } from '#test/world/burrows.ts';
+import { specimen } from '#test/world/specimens.ts';
 
-const { database, deliver, eventually, origin, repair, visit } = await startOperated(t, 'open');
+const { call, database, deliver, eventually, make, origin, visit } = await startOperated(t, 'open');
 const { id: dead } = await eventually('event=evt_dispute_2', 'dead');
-const copied = async (page: Page) => String(await page.evaluate('navigator.clipboard.readText()'));
 
 t.test('every view is for everybody: dark, on a phone, by keyboard', async t => {
-  const { id } = await makeUser(database);
-  // The address of each view, and what only this view shows once it is drawn.
+  const user = await makeUser(database, { name: 'Grace Hopper' });
+  const key = await makeKey(database, ['own'], { userId: user.id, name: 'phone' });
+  const den = await make(burrow, { label: 'Badger sett' });
+  const { id } = await make(specimen, { label: 'A molar', grade: 'fine', burrowId: den.id });
+  const list = 'tbody tr a';
+  // The address of each view, its heading, and what only this view shows once it is drawn.
   const views = {
-    events: ['#events', 'caption:text("Events") ~ tbody tr'],
-    event: [`#events?open=${dead}`, 'dialog pre'],
-    customers: ['#customers', 'caption:text("Customers") ~ tbody tr'],
-    customer: ['#customers?open=cus_ada', 'dialog table'],
-    users: ['#users', 'caption:text("Users") ~ tbody tr'],
-    user: [`#users?open=${id}`, 'dialog a'],
-    keys: ['#keys', 'caption:text("Keys") ~ tbody tr'],
-    audit: ['#audit', 'caption:text("Audit") ~ tbody tr'],
+    overview: ['overview', 'Overview', '.plot:nth-child(6)'],
+    day: [
+      'overview?period=day',
+      'Overview',
+      '[name="period"]:checked + *, label:has(:checked):text("Last day")',
+    ],
+    events: ['webhook-events', 'Events', list],
+    event: [`webhook-events/${dead}`, 'charge.dispute.created', 'pre'],
+    customers: ['subscriptions', 'Customers', list],
+    customer: ['subscriptions/stripe:cus_ada', 'cus_ada', '.history li'],
+    users: ['users', 'users', list],
+    user: [`users/${user.id}`, 'Grace Hopper', '.history li'],
+    specimen: [`specimens/${id}`, 'A molar', '.history li'],
+    'new-specimen': ['specimens/new', 'New specimen', '#f-label'],
+    'filtered-specimens': [`specimens?grade[in]=fine&burrow[in]=${den.id}`, 'specimens', list],
+    keys: ['keys', 'Keys', list],
+    key: [`keys/${key.id}`, 'phone', '.history li'],
+    audit: ['audit', 'Audit log', list],
   } as const;
   const open = visit.bind(undefined, '');
   await inBothLooks(t, open, async (page, check, { colorScheme, viewport }) => {
-    for (const [name, [view, content]] of Object.entries(views)) {
-      await page.goto(`${origin}/console${view}`);
-      await page.locator(content).first().waitFor({ state: 'attached' });
+    for (const [name, [address, title, content]] of Object.entries(views)) {
+      await page.goto(`${origin}/console#/${address}`);
+      await heading(page, title);
+      await page.locator(`main :is(${content})`).first().waitFor({ state: 'attached' });
+      await page.locator('.part:empty').first().waitFor({ state: 'detached' });
       await check(name);
-      const first = await rowsOf(page).first().boundingBox();
-      t.ok(Number(first?.y) < viewport.height / 2, `${name}: the list begins in the upper half`);
+      if (content === list) {
+        const first = await rowsOf(page).first().boundingBox();
+        t.ok(Number(first?.y) < viewport.height / 2, `${name}: the list begins in the upper half`);
+      }
       // SCREENSHOTS is the folder for the pictures of docs/console.md.
       const { SCREENSHOTS } = process.env;
       if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/console-${name}-${colorScheme}.png` });
@@ -39,80 +57,84 @@ t.test('every view is for everybody: dark, on a phone, by keyboard', async t => 
   });
 });
 
-t.test('customers are listed by state, and each has a history of states with their events', async t => {
-  const { page, errors } = await visit('#customers');
-  await page.getByLabel('Status').selectOption('canceled');
-  await page.keyboard.press('Tab');
-  await page.getByRole('button', { name: 'Show' }).click();
-  await rowWith(page, 'cus_ada').waitFor();
-  await page.goto(`${origin}/console#customers?status=past_due`);
-  await page.getByText('Nothing matches.').waitFor();
-  await page.getByLabel('Customer').fill('cus_ada');
-  await page.keyboard.press('Enter');
-  const dialog = page.getByRole('dialog', { name: 'cus_ada' });
-  await rowWith(page, 'evt_cus_ada_0').waitFor();
-  t.same((await dialog.locator('tbody td[data-head="To"]').allInnerTexts()).toReversed(), [
-    'incomplete',
-    'incomplete',
-    'active',
-    'past due',
-    'unpaid',
-    'active',
-    'canceled',
-  ]);
-  const subscriptions = page.getByRole('table', { name: 'Subscriptions' }).locator('tbody tr');
-  t.equal(await subscriptions.count(), 2);
-  await subscriptions.filter({ hasText: 'canceled' }).getByText(/^sub_/).waitFor();
-  await dialog.getByRole('link', { name: 'evt_cus_ada_5' }).click();
-  await page.getByRole('dialog').getByText('"unpaid"').first().waitFor();
-  await page.goBack();
-  await dialog.waitFor();
-  await page.keyboard.press('Escape');
-  t.same(errors, []);
-  await page.getByRole('textbox', { name: 'Customer' }).fill('cus_nobody');
-  await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: 'cus_nobody' }).getByText('not found').waitFor();
-});
-
-t.test('events are found by time in UTC, and ids and bodies are copied', async t => {
-  const { id, createdAt } = await eventually('event=evt_dispute_2', 'dead');
-  const { page } = await visit('#events', { timezoneId: 'Asia/Tokyo', locale: 'de-DE' });
-  const seconds = createdAt.slice(0, 19).replace('T', ' ');
-  await rowWith(page, `${seconds} UTC`).waitFor();
-  await page.getByLabel('Received since, UTC').fill(createdAt.slice(0, 16));
-  await page.getByRole('button', { name: 'Show' }).click();
-  await page.waitForURL(/createdSince=20/);
-  await rowWith(page, 'charge.dispute.created').waitFor();
-  await page.getByRole('button', { name: 'Replay all', disabled: true }).waitFor();
-  await page.getByLabel('Before, UTC').fill(createdAt.slice(0, 16));
-  await page.getByRole('button', { name: 'Show' }).click();
-  await page.getByText('Nothing matches.').waitFor();
-  await page.goto(`${origin}/console#events?open=${id}`);
-  await page.getByRole('button', { name: "Copy the provider's id" }).click();
-  await page.getByRole('dialog').getByText("The provider's id is copied.").waitFor();
-  t.equal(await copied(page), 'evt_dispute_2');
-  await page.getByRole('button', { name: 'Copy the body' }).click();
-  await page.getByText('The body is copied.').waitFor();
-  t.equal(JSON.parse(await copied(page)).id, 'evt_dispute_2');
+t.test('what opens over a view is for everybody, too', async t => {
+  await inBothLooks(t, visit.bind(undefined, '#/keys'), async (page, check, { viewport }) => {
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('dialog', { name: 'New key' }).waitFor();
+    await check('the new key');
+    await page.keyboard.press('Escape');
+    await page.goto(`${origin}/console#/specimens`);
+    await heading(page, 'specimens');
+    await page.locator('#add-filter summary').click();
+    await page.locator('.pop button').first().waitFor();
+    await check('the filters');
+    await page.locator('.pop button', { hasText: /^burrow/ }).click();
+    await page.keyboard.type('Badger sett');
+    await page.getByRole('option', { name: 'Badger sett' }).waitFor();
+    await check('one filter');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option', { name: 'Overview page' }).waitFor();
+    await check('the jump');
+    await page.keyboard.press('Escape');
+    if (viewport.width < 1000) {
+      await page.getByRole('button', { name: 'Menu' }).click();
+      await page.getByRole('link', { name: 'Audit log' }).waitFor();
+      await check('the lists');
+    }
+  });
 });
 
 t.test('what strangers wrote stays text', async t => {
   const attack = '<img src=x onerror="document.title=1">';
-  const { page, errors } = await visit('');
+  const { page, errors } = await visit('#/webhook-events');
   await deliver({ id: attack, type: attack, data: { object: { customer: attack, note: attack } } });
   await eventually(`type=${encodeURIComponent(attack)}`, 'ignored');
   await rowWith(page, attack).getByRole('link').first().click();
-  await page.getByRole('dialog').getByText(attack).first().waitFor();
-  t.equal(await page.title(), `${serviceTitle} console`);
+  await heading(page, attack);
+  await page.locator('pre', { hasText: attack.replaceAll('"', String.raw`\"`) }).waitFor();
+  const den = await make(burrow, { label: attack });
+  const { id } = await make(specimen, { label: attack, extra: { [attack]: attack }, burrowId: den.id });
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { remark: attack } });
+  await makeKey(database, ['read'], {
+    name: attack,
+    expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+  });
+  await page.goto(`${origin}/console#/specimens?burrow[in]=${den.id}`);
+  await page.locator('.chip', { hasText: attack }).waitFor();
+  t.equal(await rowWith(page, attack).getByRole('link', { name: attack }).count(), 2, 'itself, its burrow');
+  await rowWith(page, attack).getByRole('link').first().click();
+  await heading(page, attack);
+  t.match(await page.locator('#f-extra').inputValue(), JSON.stringify(attack));
+  await page.locator('aside').getByRole('link', { name: attack }).waitFor();
+  await page.locator('.history', { hasText: 'changed remark' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: `Delete the specimen ${attack}?` }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(attack);
+  await page.getByRole('option', { name: `Customer ${attack}` }).waitFor();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type(id);
+  await page.getByRole('option', { name: `${attack} specimen` }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.goto(`${origin}/console#/overview`);
+  await page.getByRole('link', { name: `The key ${attack} ends soon` }).waitFor();
+  await page.goto(`${origin}/console#/${encodeURIComponent(attack)}`);
+  await page.getByRole('heading', { name: 'There is nothing for you' }).waitFor();
+  t.match(await page.title(), new RegExp(`${serviceTitle}$`));
+  t.equal(await page.locator('img').count(), 0);
   t.same(errors, [], 'not even tried: the browser would report the violated policy');
 });
 
-t.test('without the service, or behind a balancer that answers in its place, the page goes on', async () => {
-  // A view may be named like a member that every object has.
-  const { page } = await visit('#constructor');
+t.test('without the service, or behind a balancer that answers in its place, the page goes on', async t => {
+  // A list may be named like a member that every object has.
+  const { page } = await visit('#/constructor');
+  await page.getByRole('heading', { name: 'There is nothing for you at “constructor”.' }).waitFor();
   await page.clock.install();
+  await page.goto(`${origin}/console#/webhook-events?status=dead`);
   await page.reload();
-  await rowWith(page, 'dead').waitFor();
   for (const [answer, says] of [
     [undefined, 'cannot be reached'],
     [
@@ -121,105 +143,13 @@ t.test('without the service, or behind a balancer that answers in its place, the
     ],
     [{ status: 200, body: '<h1>Sign in</h1>' }, 'The answer is not from the service'],
   ] as const) {
+    await rowWith(page, 'dead').waitFor();
     await page.route('**/api/**', route => (answer ? route.fulfill(answer) : route.abort()));
+    await page.clock.fastForward(5_000);
     await page.getByText(new RegExp(`${says}.* Trying again in \\d+ s`)).waitFor();
+    t.ok(await rowWith(page, 'dead').isVisible(), 'what was read stays');
     await page.unroute('**/api/**');
     await page.clock.fastForward(10_000);
     await page.getByText(says).waitFor({ state: 'hidden' });
   }
 });
-
-t.test('events come in while one looks; failed ones are dismissed and replayed, one or all', async t => {
-  const { page, errors } = await visit('#events');
-  await rowWith(page, 'dead').waitFor();
-  await deliver(paymentEvent({ id: 'evt_new', customer: 'cus_new' }));
-  await rowWith(page, 'cus_new').getByText('processed').waitFor();
-
-  await page.getByRole('link', { name: '3', exact: true }).click();
-  await page.waitForURL(/status=dead/);
-  const dialog = page.getByRole('dialog', { name: 'charge.dispute.created' });
-  await rowWith(page, 'dead').getByRole('link').first().click();
-  await dialog.getByText('the ledger does not answer').first().waitFor();
-  await dialog.getByRole('button', { name: 'Dismiss' }).click();
-  await dialog.getByText('The event is dismissed.').waitFor();
-  await dialog.getByText('dismissed', { exact: true }).waitFor();
-  await dialog.getByRole('button', { name: 'Close' }).click();
-
-  const answerNext = (isYes: boolean) =>
-    new Promise<string>(resolve => {
-      page.once('dialog', async dialog => {
-        await (isYes ? dialog.accept() : dialog.dismiss());
-        resolve(dialog.message());
-      });
-    });
-  const dismissAll = page.getByRole('button', { name: 'Dismiss all that match' });
-  for (const isYes of [false, true]) {
-    const asked = answerNext(isYes);
-    await dismissAll.click();
-    t.match(await asked, 'Dismiss 2 events?');
-    if (!isYes) await eventually('event=evt_dispute_1', 'dead');
-  }
-  await page.getByText('2 events dismissed.').waitFor();
-  await page.getByText('Nothing matches.').waitFor();
-
-  repair();
-  await page.goto(`${origin}/console#events?event=evt_dispute_1`);
-  // "Replay all" is disabled for one event.
-  await page.getByRole('button', { name: 'Replay all', disabled: true }).waitFor();
-  await rowWith(page, 'charge.dispute.created').getByRole('link').first().click();
-  await dialog.getByRole('button', { name: 'Replay' }).click();
-  await dialog.getByText('processed', { exact: true }).waitFor();
-  await page.keyboard.press('Escape');
-  await rowWith(page, 'processed').waitFor();
-  await page.locator('tbody a:focus', { hasText: 'charge.dispute.created' }).waitFor();
-
-  await page.goto(`${origin}/console#events?status=dismissed`);
-  await rowWith(page, 'dismissed').waitFor();
-  const asked = answerNext(true);
-  await page.getByRole('button', { name: 'Replay all that match' }).click();
-  t.match(await asked, 'Replay 2 events?');
-  await page.getByText('2 events replayed.').waitFor();
-  await eventually('event=evt_dispute_3', 'processed');
-  await page.getByText('Nothing matches.').waitFor();
-  t.same(errors, []);
-});
-
-t.test(
-  'older events are loaded without a gap, also while so many come in that the list begins again',
-  async t => {
-    const deliverMany = async (prefix: string) => {
-      for (let i = 0; i < 60; i++)
-        await deliver(paymentEvent({ id: `evt_${prefix}_${i}`, customer: prefix }));
-    };
-    await deliverMany('first');
-    const { page } = await visit('#events');
-    const more = page.getByRole('button', { name: 'Load older' });
-    let answerLate = () => {};
-    const isLate = new Promise<void>(resolve => {
-      answerLate = resolve;
-    });
-    await page.route(/after=\w/, async route => {
-      await isLate;
-      await route.continue();
-    });
-    await more.click();
-    await deliverMany('second');
-    // An answer that the page got during the deliveries has only a part of them.
-    await (await page.waitForRequest(/webhook-events\?.*after=$/)).response();
-    t.equal(await rowsOf(page).filter({ hasText: 'second' }).count(), 0, 'nothing moves while one reads');
-    await page.getByRole('button', { name: 'Show the latest events' }).click();
-    await rowsOf(page).filter({ hasText: 'second' }).nth(49).waitFor();
-    const late = page.waitForResponse(/after=\w/);
-    answerLate();
-    await (await late).finished();
-    // The page ignores clicks on the button until it has read the late answer, which it does before it reads this one.
-    await page.evaluate('fetch("/health/live").then(answer => answer.text())');
-    for (let clicks = 0; (await more.isVisible()) && clicks < 9; clicks++) {
-      const shown = await rowsOf(page).count();
-      await more.click();
-      await rowsOf(page).nth(shown).waitFor();
-    }
-    t.equal(await rowsOf(page).filter({ hasText: 'first' }).count(), 60);
-    t.equal(await rowsOf(page).filter({ hasText: 'second' }).count(), 60);
-  },
-);

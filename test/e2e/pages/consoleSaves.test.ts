@@ -1,0 +1,116 @@
+// runs: long
+import t from 'tap';
+import { heading, press } from '#test/rig/pages/console.ts';
+import { startOperated } from '#test/rig/pages/operated.ts';
+import { specimen } from '#test/world/specimens.ts';
+
+const { call, make, newUser, origin, visit } = await startOperated(t, 'open');
+
+t.test('what was typed and left is no reason to overwrite what somebody else has changed since', async t => {
+  const { id } = await make(specimen, { label: 'Femur', bones: 1 });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Femur');
+  await page.locator('#f-label').fill('My femur');
+  await page.goto(`${origin}/console#/specimens`);
+  await heading(page, 'specimens');
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'Their femur', bones: 2 } });
+  await page.goBack();
+  await heading(page, 'Their femur');
+  await page.getByText('Somebody was faster.').waitFor();
+  t.equal(await page.locator('#f-label').inputValue(), 'My femur');
+  t.equal(await page.locator('#f-bones').inputValue(), '2');
+  await page.getByText('1 changed, 1 to choose').waitFor();
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'My femur' } });
+  await page.getByText('Theirs:').waitFor({ state: 'hidden' });
+  await heading(page, 'My femur');
+});
+
+t.test('what is typed while a save is under way is there afterwards, and the focus too', async t => {
+  const { id } = await make(specimen, { label: 'Tibia' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Tibia');
+  let save = () => {};
+  const isHeld = new Promise<void>(resolve => {
+    save = resolve;
+  });
+  await page.route(`**/api/specimens/${id}`, async route => {
+    if (route.request().method() === 'PATCH') await isHeld;
+    await route.continue();
+  });
+  await page.locator('#f-remark').fill('First');
+  const sent = page.waitForRequest(request => request.method() === 'PATCH');
+  await press(page, 'Control+Enter');
+  await sent;
+  await page.keyboard.type(', and more');
+  save();
+  await page.getByText('Saved.').waitFor();
+  t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First');
+  t.equal(await page.locator('#f-remark').inputValue(), 'First, and more');
+  t.equal(await page.evaluate('document.activeElement.id'), 'f-remark');
+  await press(page, 'Control+Enter');
+  await page.getByText('version 3').waitFor();
+  t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First, and more');
+});
+
+t.test('an action of the record leaves what is being typed', async t => {
+  const { id } = await newUser({ name: 'Grace Hopper' });
+  const { page } = await visit(`#/users/${id}`);
+  await heading(page, 'Grace Hopper');
+  await page.locator('#f-name').fill('Grace');
+  await page.getByRole('button', { name: 'Identities' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Link an identity to a user' });
+  await dialog.locator('#f-issuer').fill('https://login.example.com');
+  await dialog.locator('#f-subject').fill('grace');
+  await press(page, 'Enter');
+  await page.getByText('Done.').waitFor();
+  t.equal(await page.locator('#f-name').inputValue(), 'Grace');
+});
+
+t.test('what would not be sent as it is typed is said, and nothing is sent', async t => {
+  const { id } = await make(specimen, { label: 'Fibula' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Fibula');
+  const writes: string[] = [];
+  page.on('request', request => request.method() === 'PATCH' && writes.push(request.postData() ?? ''));
+  await page.locator('#f-bones').fill('');
+  await press(page, 'Control+Enter');
+  await page.locator('#f-bones-why', { hasText: 'A value is required.' }).waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.locator('#f-extra').fill('{"n": 12345678901234567890}');
+  await press(page, 'Control+Enter');
+  await page.locator('#f-extra-why', { hasText: '12345678901234567890 would be rounded' }).waitFor();
+  t.same(writes, []);
+});
+
+t.test('a record is shown as it is now, and can be deleted after a change elsewhere', async () => {
+  const { id } = await make(specimen, { label: 'Ulna' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Ulna');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'Radius' } });
+  await heading(page, 'Radius');
+  await page.getByText('version 2').waitFor();
+  await page.locator('.history', { hasText: 'changed label' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete 1 specimen' }).click();
+  await page.getByText('Deleted: Radius.').waitFor();
+  await call('GET', `/api/specimens/${id}`, 404);
+});
+
+t.test('a list and a record come by themselves when the service is back', async () => {
+  const { id } = await make(specimen, { label: 'Scapula' });
+  const { page } = await visit('#/keys');
+  await heading(page, 'Keys');
+  for (const [address, name] of [
+    ['specimens', 'specimens'],
+    [`specimens/${id}`, 'Scapula'],
+  ] as const) {
+    await page.route('**/api/**', route => route.abort());
+    await page.goto(`${origin}/console#/${address}`);
+    await page.getByText('The service cannot be reached.').first().waitFor();
+    await page.unroute('**/api/**');
+    await heading(page, name);
+    await page.getByText('The service cannot be reached.').waitFor({ state: 'hidden' });
+    await page.getByText('Scapula').first().waitFor();
+  }
+});
