@@ -8,6 +8,7 @@ import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { vary } from '#plugins/http/headers.ts';
 import { isKnown, weakEntityTag } from '#plugins/http/requests/conditions.ts';
+import { AppError } from '#src/core/errors.ts';
 import { onFirstUse } from '#src/core/kept.ts';
 
 export const wantsPage = (accept = '') => /\btext\/html\b/i.test(accept);
@@ -63,7 +64,7 @@ export function servePage(app: FastifyInstance, path: string, page: PageFiles) {
     const contents = await Promise.all(files.map(file => readFile(file)));
     return hash('sha256', Buffer.concat(contents)).slice(0, 12);
   });
-  for (const file of files) serveFile(app, `${path}/:version/${basename(file)}`, version, file);
+  serveFiles(app, path, version, files);
   const headers = { ...pageHeaders, 'content-security-policy': contentPolicy(page) };
   return async (reply: FastifyReply, body = page.body) => {
     const base = `${app.prefix}${path}/${await version()}`;
@@ -97,13 +98,17 @@ ${body}
 </html>
 `;
 
-function serveFile(app: FastifyInstance, url: string, version: () => Promise<string>, file: string): void {
-  const send = makeSender(() => readFile(file));
-  const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
-  app.get<{ Params: { version: string } }>(
-    url,
+/** Serves files by one route: each route costs every start of a process, and a page has thirty files. */
+function serveFiles(app: FastifyInstance, path: string, version: () => Promise<string>, files: string[]) {
+  const senders = new Map(files.map(file => [basename(file), makeSender(() => readFile(file))]));
+  app.get<{ Params: { version: string; file: string } }>(
+    `${path}/:version/:file`,
     { config: { scope: 'public', quiet: true }, schema: { hide: true } },
     async (request, reply) => {
+      const { file } = request.params;
+      const send = senders.get(file);
+      if (!send) throw new AppError('not_found', 'There is nothing at this path.');
+      const type = file.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8';
       // While two releases run, no cache may keep a file of the older one under a URL of the newer one.
       const isCurrent = request.params.version === (await version());
       const cacheControl = isCurrent ? 'public, max-age=31536000, immutable' : 'no-cache';
