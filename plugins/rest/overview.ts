@@ -41,6 +41,8 @@ export const overviewRoute: FastifyPluginAsyncTypebox<Options> = async (app, opt
   app.get(
     '/overview',
     route('getOverview', 'See how the service is', 'admin', {
+      // One looks here when the service is busy.
+      config: { shed: false },
       description: `Events and keys are those that the database has now. The samples are one for each minute of the last day, of the process that answers: they are in its memory, and none is left after a restart. With \`WORKER=apart\` they have nothing about processing; the workers have it in their metrics.`,
       response: { 200: ref(Overview) },
     }),
