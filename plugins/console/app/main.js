@@ -64,6 +64,7 @@ function drawSide() {
   if (href) side.querySelector(`[href="${href}"]`)?.focus();
 }
 
+let isDrawing = false;
 let leave = new AbortController();
 let keys = /** @type {any} */ ({});
 let isFirst = true;
@@ -169,7 +170,13 @@ onChange(change => {
   const { path = '' } = service.lists.find(({ name }) => name === change?.resource) ?? {};
   if (!(path in service.counts)) return;
   service.counts[path] += { create: 1, delete: -1 }[change.action] ?? 0;
-  drawSide();
+  // Once for all that come at once.
+  if (isDrawing) return;
+  isDrawing = true;
+  requestAnimationFrame(() => {
+    isDrawing = false;
+    drawSide();
+  });
 }, always);
 await attempt(begin)();
 poll(readBacklog, always, {});

@@ -8,6 +8,7 @@ import { lastShown, Table } from './table.js';
 
 /** Records of a page. */
 const limit = 25;
+
 /** Shows a list with its filters, and returns what its keys do. */
 export async function showList(element, list, query, signal) {
   const extra = extras(list);
@@ -15,9 +16,10 @@ export async function showList(element, list, query, signal) {
   const sort = sortOf(list, query);
   const sent = { ...asked, ...(sort && { sort }) };
   const show = next => go(list.path, undefined, next);
+  const turn = to => show({ ...withoutPlace(asked), ...to });
   const mayCreate = list.create && !extra.create && isTheirs(list);
   const create = html`<a class="btn main short" href=${addressOf(list.path, 'new')}>${icon('plus')}<span>New ${list.noun}</span></a>`;
-  const table = new Table(list, sort, selected, next => show({ ...withoutPlace(asked), sort: next }));
+  const table = new Table(list, sort, selected, next => turn({ sort: next }));
   const total = html`<span class="soft num"></span>`;
   const news = button('', () => read(), 'tiny');
   const [said, empty] = [html`<p role="status" class="said"></p>`, html`<div class="empty"></div>`];
@@ -37,9 +39,7 @@ export async function showList(element, list, query, signal) {
     const known = service.counts[list.path];
     const ofAll = isNarrowed && known >= meta.total ? ` of ${known.toLocaleString('en')}` : '';
     fill(total, meta.total !== undefined && `${meta.total.toLocaleString('en')}${ofAll}`);
-    const turn = to => show({ ...withoutPlace(asked), ...to });
-    const pages = pagesOf(meta, data.length, mayCreate, turn);
-    fill(pager, pages);
+    fill(pager, pagesOf(meta, data.length, mayCreate, turn));
     fill(empty, data.length === 0 && emptyText(list, meta, isNarrowed, known, mayCreate));
     await table.show(data);
   }
@@ -50,13 +50,9 @@ export async function showList(element, list, query, signal) {
   onChange(change => {
     // Some may have been missed: reads them all again.
     if (!change) read().catch(() => {});
-    else if (
-      change.resource === list.name &&
-      !table.mark(change) &&
-      change.action === 'create' &&
-      !isNarrowed
-    )
-      tellFresh(fresh + 1);
+    else if (change.resource !== list.name || table.mark(change)) return;
+    // Whether a new record fits the filters is not known here.
+    else if (change.action === 'create' && !isNarrowed) tellFresh(fresh + 1);
   }, signal);
   const ready = Promise.withResolvers();
   // The logs are in no stream: their first page is read again and again.

@@ -35,9 +35,22 @@ export async function showRecord(element, list, id, signal) {
   }
   await show();
   element.append(html`${head}${said}<div class="split">${content}${around}</div>`);
+  let [latest, isShowing] = [undefined, false];
+  /** Shows the latest state, at most once a second: each time is a request for each thing around the record. */
+  async function showLatest() {
+    if (isShowing) return;
+    isShowing = true;
+    for (; latest && !signal.aborted; await new Promise(resolve => setTimeout(resolve, 1000))) {
+      const record = latest;
+      latest = undefined;
+      await show(record).catch(() => {});
+    }
+    isShowing = false;
+  }
   onChange(change => {
     if (change?.resource !== list.name || change.id !== id) return;
-    if (change.record) show(change.record).catch(() => {});
+    latest = change.record;
+    if (latest) showLatest();
     else fill(said, problem('It was deleted just now.'));
   }, signal);
   // What is in no stream is read again and again.
