@@ -4,7 +4,6 @@ import t from 'tap';
 import { rowsOf, rowWith } from '#test/rig/pages/browser.ts';
 import { heading, press } from '#test/rig/pages/console.ts';
 import { startOperated } from '#test/rig/pages/operated.ts';
-import { burrow } from '#test/world/burrows.ts';
 import { specimen } from '#test/world/specimens.ts';
 import { splinter } from '#test/world/splinters.ts';
 
@@ -75,47 +74,6 @@ t.test('without the stream, a change on a stale version is a 412 that is merged 
   t.equal(await page.locator('#f-label').inputValue(), 'Their jaw');
 });
 
-t.test('a tree, a join and their deletion: parents and children lead to each other', async t => {
-  const user = await newUser({ name: 'Grace Hopper' });
-  const root = await make(burrow, { label: 'Root', parentId: null });
-  const child = await make(burrow, { label: 'Branch', parentId: root.id });
-  const { page } = await visit(`#/burrows/${root.id}`);
-  await page.getByRole('link', { name: 'Branch' }).click();
-  await heading(page, 'Branch');
-  await page.locator('aside').getByRole('link', { name: 'Root' }).click();
-  await heading(page, 'Root');
-  const section = page.locator('aside .part', { hasText: 'tendings' });
-  await section.getByRole('link', { name: 'Add one' }).click();
-  await heading(page, 'New tending');
-  t.equal(await page.locator('#f-burrowId').inputValue(), 'Root');
-  const choose = async () => {
-    await page.locator('#f-userId').fill('Grace');
-    await page.getByRole('option', { name: 'Grace Hopper' }).click();
-    await press(page, 'Control+Enter');
-  };
-  await choose();
-  await page.waitForURL(/tendings\/0/);
-  const { body } = await call('GET', `/api/tendings?burrow=${root.id}`, 200);
-  t.equal(body.data[0].userId, user.id);
-  await page.goto(`${origin}/console#/tendings/new?burrowId=${root.id}`);
-  await heading(page, 'New tending');
-  await choose();
-  await page.getByText('Another record with this burrow id and user id exists.').waitFor();
-
-  await page.goto(`${origin}/console#/burrows/${root.id}`);
-  await heading(page, 'Root');
-  await page.getByRole('button', { name: 'Delete' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Delete the burrow Root?' });
-  await dialog.getByText('1 burrow, 1 tending hang on it').waitFor();
-  const action = dialog.getByRole('button', { name: 'Delete 1 burrow, 1 burrow, 1 tending' });
-  await action.click();
-  await call('GET', `/api/burrows/${child.id}`, 200);
-  await dialog.getByRole('checkbox').check();
-  await action.click();
-  await page.getByText('Deleted: Root.').waitFor();
-  await call('GET', `/api/burrows/${child.id}`, 404);
-});
-
 t.test('what changes elsewhere is marked in its place, and what is new waits', async t => {
   const piece = await make(splinter, { length: 11_111 });
   const { page, errors } = await visit('#/splinters');
@@ -129,4 +87,127 @@ t.test('what changes elsewhere is marked in its place, and what is new waits', a
   await call('DELETE', `/api/splinters/${piece.id}`, 204);
   await page.locator('tr.gone', { hasText: '22,222' }).waitFor();
   t.same(errors, []);
+});
+
+t.test('what was typed and left is no reason to overwrite what somebody else has changed since', async t => {
+  const { id } = await make(specimen, { label: 'Femur', bones: 1 });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Femur');
+  await page.locator('#f-label').fill('My femur');
+  await page.goto(`${origin}/console#/specimens`);
+  await heading(page, 'specimens');
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'Their femur', bones: 2 } });
+  await page.goBack();
+  await heading(page, 'Their femur');
+  await page.getByText('Somebody was faster.').waitFor();
+  t.equal(await page.locator('#f-label').inputValue(), 'My femur');
+  t.equal(await page.locator('#f-bones').inputValue(), '2');
+  await page.getByText('1 changed, 1 to choose').waitFor();
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'My femur' } });
+  await page.getByText('Theirs:').waitFor({ state: 'hidden' });
+  await heading(page, 'My femur');
+});
+
+t.test('what is saved is shown as the service writes it, and nothing is left to save', async t => {
+  const { id } = await make(specimen, { label: 'Patella' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Patella');
+  await page.locator('#f-extra').fill('{"a":1,"b":[2]}');
+  await page.locator('#f-foundAt').fill('2026-12-01T09:30+02:00');
+  await page.locator('#f-bones').fill('007');
+  await press(page, 'Control+Enter');
+  await page.getByText('Saved.').waitFor();
+  t.equal(await page.locator('#f-foundAt').inputValue(), '2026-12-01 07:30');
+  t.equal(await page.locator('#f-bones').inputValue(), '7');
+  await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'hidden' });
+});
+
+t.test('what is typed while a save is under way is there afterwards, and the focus too', async t => {
+  const { id } = await make(specimen, { label: 'Tibia' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Tibia');
+  let save = () => {};
+  const isHeld = new Promise<void>(resolve => {
+    save = resolve;
+  });
+  await page.route(`**/api/specimens/${id}`, async route => {
+    if (route.request().method() === 'PATCH') await isHeld;
+    await route.continue();
+  });
+  await page.locator('#f-remark').fill('First');
+  const sent = page.waitForRequest(request => request.method() === 'PATCH');
+  await press(page, 'Control+Enter');
+  await sent;
+  await page.keyboard.type(', and more');
+  save();
+  await page.getByText('Saved.').waitFor();
+  t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First');
+  t.equal(await page.locator('#f-remark').inputValue(), 'First, and more');
+  t.equal(await page.evaluate('document.activeElement.id'), 'f-remark');
+  await press(page, 'Control+Enter');
+  await page.getByText('version 3').waitFor();
+  t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First, and more');
+});
+
+t.test('an action of the record leaves what is being typed', async t => {
+  const { id } = await newUser({ name: 'Grace Hopper' });
+  const { page } = await visit(`#/users/${id}`);
+  await heading(page, 'Grace Hopper');
+  await page.locator('#f-name').fill('Grace');
+  await page.getByRole('button', { name: 'Identities' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Link an identity to a user' });
+  await dialog.locator('#asked-issuer').fill('https://login.example.com');
+  await dialog.locator('#asked-subject').fill('grace');
+  await press(page, 'Enter');
+  await page.getByText('Done.').waitFor();
+  t.equal(await page.locator('#f-name').inputValue(), 'Grace');
+});
+
+t.test('what would not be sent as it is typed is said, and nothing is sent', async t => {
+  const { id } = await make(specimen, { label: 'Fibula' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Fibula');
+  const writes: string[] = [];
+  page.on('request', request => request.method() === 'PATCH' && writes.push(request.postData() ?? ''));
+  await page.locator('#f-bones').fill('');
+  await press(page, 'Control+Enter');
+  await page.locator('#f-bones-why', { hasText: 'A value is required.' }).waitFor();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.locator('#f-extra').fill('{"n": 12345678901234567890}');
+  await press(page, 'Control+Enter');
+  await page.locator('#f-extra-why', { hasText: '12345678901234567890 would be rounded' }).waitFor();
+  t.same(writes, []);
+});
+
+t.test('a record is shown as it is now, and can be deleted after a change elsewhere', async () => {
+  const { id } = await make(specimen, { label: 'Ulna' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Ulna');
+  await page.getByText('Live', { exact: true }).waitFor();
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'Radius' } });
+  await heading(page, 'Radius');
+  await page.getByText('version 2').waitFor();
+  await page.locator('.history', { hasText: 'changed label' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete 1 specimen' }).click();
+  await page.getByText('Deleted: Radius.').waitFor();
+  await call('GET', `/api/specimens/${id}`, 404);
+});
+
+t.test('a list and a record come by themselves when the service is back', async () => {
+  const { id } = await make(specimen, { label: 'Scapula' });
+  const { page } = await visit('#/keys');
+  await heading(page, 'Keys');
+  for (const [address, name] of [
+    ['specimens', 'specimens'],
+    [`specimens/${id}`, 'Scapula'],
+  ] as const) {
+    await page.route('**/api/**', route => route.abort());
+    await page.goto(`${origin}/console#/${address}`);
+    await page.getByText('The service cannot be reached.').first().waitFor();
+    await page.unroute('**/api/**');
+    await heading(page, name);
+    await page.getByText('The service cannot be reached.').waitFor({ state: 'hidden' });
+    await page.getByText('Scapula').first().waitFor();
+  }
 });

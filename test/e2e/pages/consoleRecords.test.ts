@@ -7,7 +7,7 @@ import { startOperated } from '#test/rig/pages/operated.ts';
 import { burrow } from '#test/world/burrows.ts';
 import { specimen } from '#test/world/specimens.ts';
 
-const { call, make, visit } = await startOperated(t, 'open');
+const { call, make, newUser, origin, visit } = await startOperated(t, 'open');
 
 const type = (page: Page, text: string) => page.keyboard.type(text);
 const focused = (page: Page) => page.evaluate('document.activeElement.id');
@@ -168,4 +168,45 @@ t.test('a list is filtered, searched, sorted and paged by keyboard, and its addr
   await rowsOf(page).first().filter({ hasText: 'Rib 25' }).waitFor();
   t.match(page.url(), /sort=bones&page=2/);
   t.same(errors, []);
+});
+
+t.test('a tree, a join and their deletion: parents and children lead to each other', async t => {
+  const user = await newUser({ name: 'Grace Hopper' });
+  const root = await make(burrow, { label: 'Root', parentId: null });
+  const child = await make(burrow, { label: 'Branch', parentId: root.id });
+  const { page } = await visit(`#/burrows/${root.id}`);
+  await page.getByRole('link', { name: 'Branch' }).click();
+  await heading(page, 'Branch');
+  await page.locator('aside').getByRole('link', { name: 'Root' }).click();
+  await heading(page, 'Root');
+  const section = page.locator('aside .part', { hasText: 'tendings' });
+  await section.getByRole('link', { name: 'Add one' }).click();
+  await heading(page, 'New tending');
+  t.equal(await page.locator('#f-burrowId').inputValue(), 'Root');
+  const choose = async () => {
+    await page.locator('#f-userId').fill('Grace');
+    await page.getByRole('option', { name: 'Grace Hopper' }).click();
+    await press(page, 'Control+Enter');
+  };
+  await choose();
+  await page.waitForURL(/tendings\/0/);
+  const { body } = await call('GET', `/api/tendings?burrow=${root.id}`, 200);
+  t.equal(body.data[0].userId, user.id);
+  await page.goto(`${origin}/console#/tendings/new?burrowId=${root.id}`);
+  await heading(page, 'New tending');
+  await choose();
+  await page.getByText('Another record with this burrow id and user id exists.').waitFor();
+
+  await page.goto(`${origin}/console#/burrows/${root.id}`);
+  await heading(page, 'Root');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete the burrow Root?' });
+  await dialog.getByText('1 burrow, 1 tending hang on it').waitFor();
+  const action = dialog.getByRole('button', { name: 'Delete 1 burrow, 1 burrow, 1 tending' });
+  await action.click();
+  await call('GET', `/api/burrows/${child.id}`, 200);
+  await dialog.getByRole('checkbox').check();
+  await action.click();
+  await page.getByText('Deleted: Root.').waitFor();
+  await call('GET', `/api/burrows/${child.id}`, 404);
 });
