@@ -49,6 +49,34 @@ const brief = (schemas: TProperties, record = schemas) =>
     ]),
   );
 
+/** A route of a list: its method, and what follows the path of the list. */
+interface Own {
+  method: RouteOptions['method'];
+  rest: string;
+  schema: RouteOptions['schema'];
+}
+
+/** What can be done with a record or a list besides reading and writing it. */
+const actionsIn = (own: Own[], url: string) =>
+  own
+    .filter(({ method, rest }) => method === 'POST' && /^(\/:\w+)?\/[\w-]+$/.test(rest))
+    .map(({ rest, schema }) => ({
+      path: url + rest.replace(/:\w+/, '{id}'),
+      summary: schema?.summary,
+      body: schema?.body ? brief(target(schema.body).properties) : null,
+    }));
+
+/** What the records of a list belong to, and what belongs to them. */
+const relationsOf = ({ parentRelations, childRelations }: AnyResource) => ({
+  parents: parentRelations.map(({ member, name, parent }) => ({ member, name, path: parent.path })),
+  children: childRelations.map(({ member, name, child, cascade }) => ({
+    path: child.path,
+    member,
+    name,
+    isAlways: cascade === 'always',
+  })),
+});
+
 /**
  * What the page needs to know of a list: the members of its records, its filters, and what this caller may do, all as
  * the routes say it. Undefined if the caller may not read it.
@@ -58,7 +86,7 @@ export function describeList(routes: readonly RouteOptions[], actor: Actor, pers
   const url = `/api/${path}`;
   const own = routes
     .filter(route => route.url.startsWith(url) && !route.schema?.hide && mayCall(actor, route))
-    .map(({ method, schema, ...route }) => ({ method, schema, rest: route.url.slice(url.length) }));
+    .map(({ method, schema, ...route }): Own => ({ method, schema, rest: route.url.slice(url.length) }));
   const find = (method: string, pattern: RegExp) =>
     own.find(route => route.method === method && pattern.test(route.rest))?.schema;
   const [all, one] = [/^$/, /^\/:\w+$/];
@@ -66,9 +94,8 @@ export function describeList(routes: readonly RouteOptions[], actor: Actor, pers
   if (!list) return undefined;
   const { properties: members } = target(target(list.response[200]).properties.data?.items);
   const create = find('POST', all)?.body;
-  const actions = own.filter(({ method, rest }) => method === 'POST' && /^(\/:\w+)?\/[\w-]+$/.test(rest));
-  const { nouns = label?.toLowerCase() ?? path, noun = (label?.toLowerCase() ?? path).replace(/s$/, '') } =
-    resource ?? {};
+  const { nouns = label?.toLowerCase() ?? path, noun = nouns.replace(/s$/, '') } = resource ?? {};
+  const person = 'userId' in members ? [{ member: 'userId', name: 'userId', path: persons }] : [];
   return {
     group,
     path,
@@ -84,21 +111,7 @@ export function describeList(routes: readonly RouteOptions[], actor: Actor, pers
     isOpened: find('GET', one) !== undefined,
     isChanged: find('PATCH', one) !== undefined,
     isRemoved: find('DELETE', one) !== undefined,
-    parents: resource
-      ? resource.parentRelations.map(({ member, name, parent }) => ({ member, name, path: parent.path }))
-      : 'userId' in members
-        ? [{ member: 'userId', name: 'userId', path: persons }]
-        : [],
-    children: (resource?.childRelations ?? []).map(({ member, name, child, cascade }) => ({
-      path: child.path,
-      member,
-      name,
-      isAlways: cascade === 'always',
-    })),
-    actions: actions.map(({ rest, schema }) => ({
-      path: url + rest.replace(/:\w+/, '{id}'),
-      summary: schema?.summary,
-      body: schema?.body ? brief(target(schema.body).properties) : null,
-    })),
+    ...(resource ? relationsOf(resource) : { parents: person, children: [] }),
+    actions: actionsIn(own, url),
   };
 }

@@ -53,29 +53,24 @@ export const operatorConsole: FastifyPluginAsyncTypebox<Options> = async (app, o
       };
     },
   );
+  await app.register(namesRoute, { resources });
+};
 
-  // The names of the parents of a page, which would be a request for each.
-  app.get(
-    '/console/names/:path',
-    {
-      config: { scope: 'read or own' },
-      schema: {
-        hide: true,
-        params: strict({ path: Type.String() }),
-        querystring: strict({ ids: Type.String({ maxLength: 37 * mostNames }) }),
-      },
-    },
-    async request => {
-      const resource = resources.find(({ path }) => path === request.params.path);
-      if (!resource) throw notFound('List');
-      const ids = request.query.ids.split(',').slice(0, mostNames);
-      const found = await resource.readAll(
-        readContext(request),
-        ids.map(id => ({ id })),
-      );
-      const title = titleOf(resource);
-      const nameOf = (record: object) => (title && record[title as keyof object]) ?? null;
-      return Object.fromEntries([...found].map(([id, record]) => [id, nameOf(record)]));
-    },
-  );
+/** The names of the parents of a page, which would be a request for each. */
+const namesRoute: FastifyPluginAsyncTypebox<Pick<Options, 'resources'>> = async (app, { resources }) => {
+  const schema = {
+    hide: true,
+    params: strict({ path: Type.String() }),
+    querystring: strict({ ids: Type.String({ maxLength: 37 * mostNames }) }),
+  } as const;
+  app.get('/console/names/:path', { config: { scope: 'read or own' }, schema }, async request => {
+    const resource = resources.find(({ path }) => path === request.params.path);
+    if (!resource) throw notFound('List');
+    const ids = request.query.ids.split(',').slice(0, mostNames);
+    const changes = ids.map(id => ({ id }));
+    const found = await resource.readAll(readContext(request), changes);
+    const title = titleOf(resource);
+    const nameOf = (record: object) => (title && record[title as keyof object]) ?? null;
+    return Object.fromEntries([...found].map(([id, record]) => [id, nameOf(record)]));
+  });
 };

@@ -49,22 +49,13 @@ export const overviewRoute: FastifyPluginAsyncTypebox<Options> = async (app, opt
     async request => {
       const context = readContext(request);
       const roundTripMs = await measureRoundTrip(context.db);
-      const [events, endingKeys, list] = await Promise.all([
+      const [events, endingKeys, all] = await Promise.all([
         summarizeEvents(context),
         listEndingKeys(context),
         samples.list(),
       ]);
-      const { kind } = database;
-      const worker = settings.WORKER;
-      return {
-        instance,
-        startedAt,
-        worker,
-        events,
-        endingKeys,
-        database: { kind, roundTripMs },
-        samples: list,
-      };
+      const process = { instance, startedAt, worker: settings.WORKER };
+      return { ...process, events, endingKeys, database: { kind: database.kind, roundTripMs }, samples: all };
     },
   );
 };

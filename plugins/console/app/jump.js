@@ -1,5 +1,6 @@
+import { Combobox } from './combobox.js';
 import { addressOf, html, icon, openDialog } from './dom.js';
-import { combobox, findRecords, searchOf } from './pick.js';
+import { findRecords, searchOf } from './pick.js';
 import { isAdmin, service, titleIn } from './service.js';
 
 const label = 'Go to a page or a record';
@@ -11,16 +12,16 @@ export function jump() {
     dialog.close();
     location.hash = value;
   };
-  const { input, list, read } = combobox({ id: 'jump-to', label, find, take, isAlwaysOpen: true });
-  input.setAttribute('aria-label', label);
+  const box = new Combobox({ id: 'jump-to', label, find, take, isAlwaysOpen: true });
+  box.input.setAttribute('aria-label', label);
   const dialog = openDialog(
     label,
-    html`<div class="pick">${icon('search')}${input}</div>${list}
+    html`<div class="pick">${icon('search')}${box.input}</div>${box.list}
       <p class="small faint"><kbd>↑</kbd> <kbd>↓</kbd> choose, <kbd>Enter</kbd> opens. An id is found as it is.</p>`,
     'high',
   );
-  input.focus();
-  read();
+  box.input.focus();
+  box.read();
 }
 
 async function find(text, signal) {

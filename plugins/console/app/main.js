@@ -9,7 +9,16 @@ import { showList } from './list.js';
 import { follow, onChange } from './live.js';
 import { showOverview } from './overview.js';
 import { showRecord } from './record.js';
-import { forgetNames, isAdmin, isTheirs, listAt, readCounts, readDocument, service } from './service.js';
+import {
+  forgetNames,
+  isAdmin,
+  isTheirs,
+  listAt,
+  listNamed,
+  readCounts,
+  readDocument,
+  service,
+} from './service.js';
 
 const main = html`<main id="main" class="page" tabindex="-1"></main>`;
 const side = html`<nav class="side" id="side" popover aria-label="Console"></nav>`;
@@ -167,7 +176,8 @@ addEventListener('keydown', event => pressKey(event, keys));
 addEventListener('hashchange', () => show().catch(error => notify(error.message)));
 addEventListener('newkey', attempt(begin));
 onChange(change => {
-  const { path = '' } = service.lists.find(({ name }) => name === change?.resource) ?? {};
+  const { path = '' } = listNamed(change?.resource) ?? {};
+  forgetNames(change && path);
   if (!(path in service.counts)) return;
   service.counts[path] += { create: 1, delete: -1 }[change.action] ?? 0;
   // Once for all that come at once.

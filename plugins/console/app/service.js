@@ -37,10 +37,12 @@ export async function readNames(path, ids) {
   names.set(path, known);
   const unknown = [...new Set(ids)].filter(id => id && !known.has(id));
   if (unknown.length === 0) return known;
-  const found = await call('GET', `/console/names/${path}`, { query: { ids: unknown.join() } }).catch(
-    () => ({}),
-  );
-  for (const id of unknown) known.set(id, found[id] ?? id.slice(-8));
+  const query = { ids: unknown.join() };
+  const found = await call('GET', `/console/names/${path}`, { query }).catch(() => undefined);
+  const all = unknown.map(id => [id, found?.[id] ?? id.slice(-8)]);
+  // What could not be read is asked again.
+  if (!found) return new Map([...known, ...all]);
+  for (const [id, name] of all) known.set(id, name);
   return known;
 }
 /** Forgets the names of a list that has changed, or all of them when another caller reads. */

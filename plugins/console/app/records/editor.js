@@ -19,7 +19,8 @@ export function editor(list, path, record, { read, show, signal }) {
   const state = html`<span class="grow small soft" role="status"></span>`;
   const draft = drafts.get(location.hash);
   const form = new MemberForm(list, draft?.base ?? record, tell);
-  const discard = button('Discard', () => form.takeBack(form.changed()), 'quiet');
+  const takeBack = () => form.changed().map(field => form.choose(field, true));
+  const discard = button('Discard', takeBack, 'quiet');
   const save = html`<button class="main">Save <kbd class="only-wide">Ctrl ↵</kbd></button>`;
   function tell() {
     const [changes, choices] = [form.changed().length, form.open.size];
@@ -39,11 +40,12 @@ export function editor(list, path, record, { read, show, signal }) {
   async function submit() {
     const [unsettled] = form.open;
     if (unsettled) return unsettled.say('Choose: theirs or yours.');
-    const body = form.body(form.changed());
-    if (body === undefined || form.changed().length === 0) return;
+    const sent = new Map(form.changed().map(field => [field, field.read()]));
+    const body = form.body([...sent.keys()]);
+    if (body === undefined || sent.size === 0) return;
     const headers = { 'if-match': `"${form.base.version}"` };
     const saved = await call('PATCH', path, { body, headers });
-    form.saved(saved, body);
+    form.saved(saved, sent);
     fill(banner);
     await show(saved);
     notify('Saved.');
@@ -55,10 +57,10 @@ export function editor(list, path, record, { read, show, signal }) {
   keepDraft(form, signal);
   if (draft) merge(record);
   tell();
-  const sent = attempt(submit, error => explain(error).catch(failed => notify(failed.message)));
-  const element = html`<form @submit=${sent} aria-label="Members of the ${list.noun}">
+  const onsubmit = attempt(submit, error => explain(error).catch(failed => notify(failed.message)));
+  const element = html`<form @submit=${onsubmit} aria-label="Members of the ${list.noun}">
     ${banner}${form.element}<div class="save">${state}${discard}${save}</div></form>`;
-  return { element, merge, gone: () => fill(banner, problem('It was deleted just now.')) };
+  return { element, merge };
 }
 
 /** Keeps what was typed for who comes back to the page. */

@@ -50,11 +50,6 @@ export class MemberForm {
     this.settle(field);
   }
 
-  /** Shows these fields as the record has them. */
-  takeBack = fields => {
-    for (const field of fields) this.choose(field, true);
-  };
-
   offer(field) {
     this.open.add(field);
     const theirs = plainText(field.kind, this.base[field.name]);
@@ -82,10 +77,13 @@ export class MemberForm {
     return theirs;
   }
 
-  /** What was sent is saved; what was typed since then is still to be saved. */
-  saved(record, body) {
+  /** What was sent is saved, as the service writes it; what was typed since then is still to be saved. */
+  saved(record, sent) {
     this.base = record;
-    for (const field of this.fields) if (field.name in body || !this.isChanged(field)) this.settle(field);
+    for (const field of this.fields) {
+      if (field.read() === sent.get(field)) field.write(record[field.name]);
+      this.settle(field);
+    }
   }
 
   /** The members that these fields make; undefined if one of them is no JSON. */

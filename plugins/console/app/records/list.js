@@ -17,49 +17,69 @@ export async function showList(element, list, query, signal) {
   const sent = { ...asked, ...(sort && { sort }) };
   const show = next => go(list.path, undefined, next);
   const turn = to => show({ ...withoutPlace(asked), ...to });
-  const mayCreate = list.create && !extra.create && isTheirs(list);
-  const create = html`<a class="btn main short" href=${addressOf(list.path, 'new')}>${icon('plus')}<span>New ${list.noun}</span></a>`;
   const table = new Table(list, sort, selected, next => turn({ sort: next }));
-  const total = html`<span class="soft num"></span>`;
-  const news = button('', () => read(), 'tiny');
-  const [said, empty] = [html`<p role="status" class="said"></p>`, html`<div class="empty"></div>`];
-  const pager = html`<nav class="pager" aria-label="Pages"></nav>`;
   const isNarrowed = activeFilters(list, query).length > 0 || Object.hasOwn(query, 'q');
-  let fresh = 0;
-  const tellFresh = number => {
-    fresh = number;
-    news.hidden = fresh === 0;
-    fill(news, icon('up'), `${fresh} new`);
-  };
-
+  const news = newsOf(() => read());
+  const total = html`<span class="soft num"></span>`;
+  const said = html`<p role="status" class="said"></p>`;
+  const [empty, pager] = [
+    html`<div class="empty"></div>`,
+    html`<nav class="pager" aria-label="Pages"></nav>`,
+  ];
   async function read() {
     const { data, meta } = await call('GET', `/api/${list.path}`, { query: { ...sent, limit }, signal });
-    tellFresh(0);
+    news.tell(0);
     lastShown.address = location.hash;
-    const known = service.counts[list.path];
-    const ofAll = isNarrowed && known >= meta.total ? ` of ${known.toLocaleString('en')}` : '';
-    fill(total, meta.total !== undefined && `${meta.total.toLocaleString('en')}${ofAll}`);
-    fill(pager, pagesOf(meta, data.length, mayCreate, turn));
-    fill(empty, data.length === 0 && emptyText(list, meta, isNarrowed, known, mayCreate));
+    fill(total, totalText(meta, isNarrowed && service.counts[list.path]));
+    fill(pager, pagesOf(meta, data.length, mayCreate(list), turn));
+    fill(empty, data.length === 0 && emptyText(list, meta, isNarrowed));
     await table.show(data);
   }
-
-  element.append(html`<header><h1>${list.label}</h1>${total}${news}<span class="grow"></span>${extra.buttons?.(withoutPlace(asked), read)}${mayCreate && create}</header>
+  element.append(html`<header><h1>${list.label}</h1>${total}${news.button}<span class="grow"></span>
+    ${extra.buttons?.(withoutPlace(asked), read)}${mayCreate(list) && createLink(list)}</header>
     ${filterBar(list, query, show)}${said}<div class="sheet">${table.element}</div>${empty}${pager}${questionOf(list, sent)}`);
-  tellFresh(0);
   onChange(change => {
     // Some may have been missed: reads them all again.
     if (!change) read().catch(() => {});
     else if (change.resource !== list.name || table.mark(change)) return;
     // Whether a new record fits the filters is not known here.
-    else if (change.action === 'create' && !isNarrowed) tellFresh(fresh + 1);
+    else if (change.action === 'create' && !isNarrowed) news.tell(news.count + 1);
   }, signal);
   const ready = Promise.withResolvers();
   // The logs are in no stream: their first page is read again and again.
   const isOnce = list.name || asked.after || asked.before;
-  const first = () => read().finally(() => ready.resolve(true));
-  poll(() => first().then(() => isOnce && 'done'), signal, said);
+  poll(
+    () =>
+      read()
+        .finally(() => ready.resolve(true))
+        .then(() => isOnce && 'done'),
+    signal,
+    said,
+  );
   if (!(await isSoon(ready.promise))) table.wait();
+  return keysOf(element, table, asked);
+}
+
+const mayCreate = list => list.create && !extras(list).create && isTheirs(list);
+const createLink = ({ path, noun }) =>
+  html`<a class="btn main short" href=${addressOf(path, 'new')}>${icon('plus')}<span>New ${noun}</span></a>`;
+
+/** The button behind which new records wait. */
+function newsOf(read) {
+  const news = {
+    count: 0,
+    button: button('', read, 'tiny'),
+    tell(number) {
+      news.count = number;
+      news.button.hidden = number === 0;
+      fill(news.button, icon('up'), `${number} new`);
+    },
+  };
+  news.tell(0);
+  return news;
+}
+
+function keysOf(element, table, asked) {
   const press = selector => element.querySelector(selector)?.click();
   return {
     j: () => table.move(1, asked),
@@ -69,6 +89,14 @@ export async function showList(element, list, query, signal) {
     f: () => press('#add-filter summary'),
     '/': () => element.querySelector('[type="search"]')?.focus(),
   };
+}
+
+/** How many records there are, and of how many these are the ones that fit. */
+function totalText({ total }, known) {
+  if (total === undefined) return '';
+  return known >= total
+    ? `${total.toLocaleString('en')} of ${known.toLocaleString('en')}`
+    : total.toLocaleString('en');
 }
 
 /** The same question as a request. */
@@ -81,7 +109,7 @@ function questionOf({ path }, sent) {
 }
 
 const keys = { J: '', K: 'move', Enter: 'open', F: 'filter' };
-function pagesOf({ page, total, totalPages, next, previous }, shown, mayCreate, turn) {
+function pagesOf({ page, total, totalPages, next, previous }, shown, isWritten, turn) {
   const isNumbered = total !== undefined;
   const from = (page - 1) * limit + 1;
   const step = (content, target) => {
@@ -102,14 +130,17 @@ function pagesOf({ page, total, totalPages, next, previous }, shown, mayCreate, 
       isNumbered ? page < totalPages && { page: page + 1 } : next && { after: next },
     ),
     totalPages > 1 && html`<span>page ${page} of ${totalPages.toLocaleString('en')}</span>`,
-    html`<span class="keys only-wide">${Object.entries({ ...keys, ...(mayCreate && { N: 'new' }) }).map(([key, does]) => html`<span><kbd>${key}</kbd> ${does}</span>`)}</span>`,
+    html`<span class="keys only-wide">${Object.entries({ ...keys, ...(isWritten && { N: 'new' }) }).map(([key, does]) => html`<span><kbd>${key}</kbd> ${does}</span>`)}</span>`,
   ];
 }
 
-function emptyText({ noun, nouns, path }, { total, totalPages }, isNarrowed, known, mayCreate) {
+function emptyText(list, { total, totalPages }, isNarrowed) {
+  const { noun, nouns, path } = list;
   if (total > 0)
     return html`<h2>This page is past the end.</h2><p>${link('The first page', path)}, of ${totalPages.toLocaleString('en')}</p>`;
-  if (!isNarrowed)
-    return html`<h2>There are no ${nouns} yet.</h2><p>${mayCreate ? link(`Make the first ${noun}`, path, 'new') : 'They come by themselves.'}</p>`;
-  return html`<h2>No ${noun} is like that.</h2><p>${known > 0 && `${count(known, 'is', 'are')} there. `}${link('Show all', path)}</p>`;
+  const known = service.counts[path];
+  if (isNarrowed)
+    return html`<h2>No ${noun} is like that.</h2><p>${known > 0 && `${count(known, 'is', 'are')} there. `}${link('Show all', path)}</p>`;
+  const way = mayCreate(list) ? link(`Make the first ${noun}`, path, 'new') : 'They come by themselves.';
+  return html`<h2>There are no ${nouns} yet.</h2><p>${way}</p>`;
 }

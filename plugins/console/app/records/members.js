@@ -165,7 +165,7 @@ function withBoxes(element) {
 export function fieldFor(list, name) {
   const member = list.members[name];
   const kind = kindOf(list, name);
-  const id = `f-${name}`;
+  const id = `${list.prefix ?? 'f'}-${name}`;
   const { element: control, read, write: type } = controlFor(list, name, id);
   const target = control.id === id ? control : (control.querySelector(`#${id}`) ?? control);
   const optional = isNullable(member)

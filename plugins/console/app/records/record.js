@@ -35,8 +35,21 @@ export async function showRecord(element, list, id, signal) {
   }
   await show();
   element.append(html`${head}${said}<div class="split">${content}${around}</div>`);
+  follow(list, id, show, said, signal);
+  const turn = by => {
+    location.hash = neighbour(list, id, by) ?? location.hash;
+  };
+  const back = () => {
+    location.hash = listAddress(list);
+  };
+  return { j: () => turn(1), k: () => turn(-1), Escape: back };
+}
+
+/** Shows each later state of the record: as it is told, or, when no stream tells it, by reading again and again. */
+function follow(list, id, show, said, signal) {
+  if (!list.name) return void poll(() => show(), signal, said);
   let [latest, isShowing] = [undefined, false];
-  /** Shows the latest state, at most once a second: each time is a request for each thing around the record. */
+  // At most once a second: each time is a request for each thing around the record.
   async function showLatest() {
     if (isShowing) return;
     isShowing = true;
@@ -48,20 +61,13 @@ export async function showRecord(element, list, id, signal) {
     isShowing = false;
   }
   onChange(change => {
-    if (change?.resource !== list.name || change.id !== id) return;
+    // Some may have been missed.
+    if (!change) return void show().catch(() => {});
+    if (change.resource !== list.name || change.id !== id) return;
     latest = change.record;
     if (latest) showLatest();
     else fill(said, problem('It was deleted just now.'));
   }, signal);
-  // What is in no stream is read again and again.
-  if (!list.name) poll(show.bind(undefined, undefined), signal, said);
-  const turn = by => {
-    location.hash = neighbour(list, id, by) ?? location.hash;
-  };
-  const back = () => {
-    location.hash = listAddress(list);
-  };
-  return { j: () => turn(1), k: () => turn(-1), Escape: back };
 }
 
 function headOf(list, record, id, show) {
@@ -143,7 +149,8 @@ function buttonsOf(list, record, id, show) {
 
 /** Asks for the body of an action, or for a new record, in a dialog. */
 export function askForBody(title, action, list, members, act) {
-  const form = new MemberForm({ ...list, members, query: {} }, {});
+  // The form of the record may have fields of the same names.
+  const form = new MemberForm({ ...list, members, query: {}, prefix: 'asked' }, {});
   const send = async () => {
     const body = form.body(form.fields.filter(field => field.read() !== ''));
     return body === undefined ? false : act(body);

@@ -39,65 +39,47 @@ export async function showOverview(element, query, signal) {
 const need = (tone, sign, text, more, href = undefined) =>
   html`<li class="${tone}">${icon(sign)}<p class="grow">${href ? html`<a href=${href}>${text}</a>` : html`<b>${text}</b>`} <span class="soft">${more}</span></p></li>`;
 
-function needsIn({ events, endingKeys, database, samples }) {
-  const { dead, failed, oldestWaitingSeconds: waits, oldestDeadAt } = events;
-  const inEvents = query => addressOf('webhook-events', undefined, query);
-  const refused = samples.slice(-60).reduce((sum, { deliveriesRefused }) => sum + deliveriesRefused, 0);
-  const needs = [];
-  if (dead > 0) {
-    const more = html`They are not tried again by themselves; the oldest came ${aged(oldestDeadAt)}.`;
-    needs.push(
-      need(
-        'bad',
-        'bad',
-        `${count(dead, 'event is', 'events are')} dead.`,
-        more,
-        inEvents({ status: 'dead' }),
-      ),
-    );
-  }
-  if (waits > 30)
-    needs.push(
-      need(
-        'bad',
-        'time',
-        `An event waits for ${Math.round(waits)} s.`,
-        'Is a worker away?',
-        inEvents({ 'status[in]': 'received,failed' }),
-      ),
-    );
-  if (failed > 0)
-    needs.push(
-      need(
-        'warn',
-        'warn',
-        `${count(failed, 'event has', 'events have')} failed.`,
-        'Attempts are left.',
-        inEvents({ status: 'failed' }),
-      ),
-    );
-  if (database.roundTripMs > 100)
-    needs.push(
-      need(
-        'warn',
-        'warn',
-        `The database answers in ${Math.round(database.roundTripMs)} ms.`,
-        'Usually it is a few.',
-      ),
-    );
-  if (refused > 0)
-    needs.push(
-      need(
-        'warn',
-        'warn',
-        `${count(refused, 'delivery was', 'deliveries were')} refused in the last hour.`,
-        'No secret fits their signature. Was it rotated?',
-      ),
-    );
-  for (const { id, name, expiresAt, lastUsedAt } of endingKeys) {
-    const used = html`It ends ${aged(expiresAt)}, and was ${lastUsedAt ? ['used ', aged(lastUsedAt)] : 'never used'}.`;
-    needs.push(need('warn', 'key', `The key ${name} ends soon.`, used, addressOf('keys', id)));
-  }
+function needsIn(overview) {
+  const needs = [
+    ...eventNeeds(overview.events),
+    ...serviceNeeds(overview),
+    ...overview.endingKeys.map(keyNeed),
+  ];
   if (needs.length > 0) return needs;
   return need('good', 'bool', 'Nothing needs you.', 'No event is dead or late, and the database answers.');
+}
+
+function eventNeeds({ dead, failed, oldestWaitingSeconds: waits, oldestDeadAt }) {
+  const to = query => addressOf('webhook-events', undefined, query);
+  const [areDead, haveFailed] = [
+    count(dead, 'event is', 'events are'),
+    count(failed, 'event has', 'events have'),
+  ];
+  const late = `An event waits for ${Math.round(waits)} s.`;
+  const more = html`They are not tried again by themselves; the oldest came ${oldestDeadAt && aged(oldestDeadAt)}.`;
+  return [
+    ...(dead > 0 ? [need('bad', 'bad', `${areDead} dead.`, more, to({ status: 'dead' }))] : []),
+    ...(waits > 30
+      ? [need('bad', 'time', late, 'Is a worker away?', to({ 'status[in]': 'received,failed' }))]
+      : []),
+    ...(failed > 0
+      ? [need('warn', 'warn', `${haveFailed} failed.`, 'Attempts are left.', to({ status: 'failed' }))]
+      : []),
+  ];
+}
+
+function serviceNeeds({ database: { roundTripMs }, samples }) {
+  const refused = samples.slice(-60).reduce((sum, { deliveriesRefused }) => sum + deliveriesRefused, 0);
+  const text = `${count(refused, 'delivery was', 'deliveries were')} refused in the last hour.`;
+  const slow = `The database answers in ${Math.round(roundTripMs)} ms.`;
+  return [
+    ...(roundTripMs > 100 ? [need('warn', 'warn', slow, 'Usually it is a few.')] : []),
+    ...(refused > 0 ? [need('warn', 'warn', text, 'No secret fits their signature. Was it rotated?')] : []),
+  ];
+}
+
+function keyNeed({ id, name, expiresAt, lastUsedAt }) {
+  const used = lastUsedAt ? ['used ', aged(lastUsedAt)] : 'never used';
+  const more = html`It ends ${aged(expiresAt)}, and was ${used}.`;
+  return need('warn', 'key', `The key ${name} ends soon.`, more, addressOf('keys', id));
 }
