@@ -136,10 +136,13 @@ t.test('a change without an effect sends the same statements whatever other effe
     const { newUser, call } = await build(t, { database, domain: { ...domain, effects } });
     const { id } = await newUser();
     await call('PATCH', `/api/users/${id}`, 200, { body: { name: 'Grace' } });
-    counts.push(sent);
+    counts.push([...sent]);
     t.equal(await countRows(database.reads, webhookEvents), 0);
   }
-  t.ok(counts[0]?.length);
+  t.ok(
+    counts[0]?.some(text => text.startsWith('update')),
+    'writes are among them',
+  );
   t.same(counts[1], counts[0]);
 });
 

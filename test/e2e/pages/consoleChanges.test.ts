@@ -126,12 +126,9 @@ t.test('what is typed while a save is under way is there afterwards, and the foc
   const { id } = await make(specimen, { label: 'Tibia' });
   const { page } = await visit(`#/specimens/${id}`);
   await heading(page, 'Tibia');
-  let save = () => {};
-  const isHeld = new Promise<void>(resolve => {
-    save = resolve;
-  });
+  const held = Promise.withResolvers<void>();
   await page.route(`**/api/specimens/${id}`, async route => {
-    if (route.request().method() === 'PATCH') await isHeld;
+    if (route.request().method() === 'PATCH') await held.promise;
     await route.continue();
   });
   await page.locator('#f-remark').fill('First');
@@ -139,7 +136,7 @@ t.test('what is typed while a save is under way is there afterwards, and the foc
   await press(page, 'Control+Enter');
   await sent;
   await page.keyboard.type(', and more');
-  save();
+  held.resolve();
   await page.getByText('Saved.').waitFor();
   t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First');
   t.equal(await page.locator('#f-remark').inputValue(), 'First, and more');
@@ -147,6 +144,32 @@ t.test('what is typed while a save is under way is there afterwards, and the foc
   await press(page, 'Control+Enter');
   await page.getByText('version 3').waitFor();
   t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First, and more');
+});
+
+t.test('a state that took long to show does not replace a later one', async t => {
+  const { id } = await make(specimen, { label: 'Ulna' });
+  const { page } = await visit(`#/specimens/${id}`);
+  await heading(page, 'Ulna');
+  const held = Promise.withResolvers<void>();
+  await page.route(
+    '**/api/audit?*',
+    async route => {
+      await held.promise;
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  const asked = page.waitForRequest('**/api/audit?*');
+  await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'Their ulna' } });
+  await asked;
+  await page.locator('#f-remark').fill('Mine');
+  await press(page, 'Control+Enter');
+  await page.getByText('version 3').waitFor();
+  const answered = page.waitForResponse('**/api/audit?*');
+  held.resolve();
+  await answered;
+  await page.waitForTimeout(300);
+  t.ok(await page.getByText('version 3').isVisible());
 });
 
 t.test('an action of the record leaves what is being typed', async t => {

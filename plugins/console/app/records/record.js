@@ -17,12 +17,12 @@ export async function showRecord(element, list, id, signal) {
   const head = html`<header></header>`;
   const [said, content, around] = [html`<div></div>`, html`<div></div>`, html`<div></div>`];
   let form;
-  let before = '';
+  let now;
   /** Shows the record as it is now. A form stays, with what is being typed. */
   async function show(given = undefined) {
     const record = given ?? (await read());
-    if (JSON.stringify(record) === before) return;
-    before = JSON.stringify(record);
+    if (record.version < now?.version || JSON.stringify(record) === JSON.stringify(now)) return;
+    now = record;
     const isForm = list.isChanged && isTheirs(list, record);
     if (form && isForm) await form.merge(record);
     else {
@@ -30,7 +30,10 @@ export async function showRecord(element, list, id, signal) {
       fill(content, form ? form.element : (extra.describe?.(record) ?? plainMembers(list, record)));
     }
     forgetNames(list.path);
-    fill(around, await aside(list, record, signal));
+    const things = await aside(list, record, signal);
+    // A later state may have come meanwhile.
+    if (record !== now) return;
+    fill(around, things);
     fill(head, headOf(list, record, id, show));
   }
   await show();
