@@ -19,23 +19,25 @@ export const isDistributed = nodes.length > 0;
 /** The backend of this run: `npm test` runs tests of a database on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
 
-/** Returns the database and the statements that it sends. */
-export function watchStatements(database: Database): { database: Database; sent: string[] } {
-  const sent: string[] = [];
-  const watch = (connection: Connection): Connection => ({
+/** Returns the database, and the statements that its reads and its writes send. */
+export function watchStatements(database: Database) {
+  const watch = (connection: Connection, sent: string[]): Connection => ({
     ...connection,
     rows: (text, ...others) => {
       // The service counts the changes for itself whenever a minute ends.
       if (!text.includes('"audit_log"."version" is not null')) sent.push(text);
       return connection.rows(text, ...others);
     },
-    transaction: work => connection.transaction(inside => work(watch(inside))),
+    transaction: work => connection.transaction(inside => work(watch(inside, sent))),
   });
-  const { reads, writes, costly } = database;
-  return {
-    database: { ...database, reads: watch(reads), writes: watch(writes), costly: watch(costly) },
-    sent,
+  const sent: string[] = [];
+  const written: string[] = [];
+  const watched = {
+    reads: watch(database.reads, sent),
+    costly: watch(database.costly, sent),
+    writes: watch(database.writes, written),
   };
+  return { database: { ...database, ...watched }, sent, written };
 }
 
 /** Returns the database with costly statements that wait until they are let go. `begun` has the parameters of each. */
