@@ -19,13 +19,15 @@ export const isDistributed = nodes.length > 0;
 /** The backend of this run: `npm test` runs tests of a database on both. */
 export const backend = process.env.TEST_POSTGRES_URL ? 'postgres' : 'embedded';
 
+/** Whether the service sends a statement for itself: it counts the changes whenever a minute ends. */
+export const isOfClock = (text: string) => text.includes('"audit_log"."version" is not null');
+
 /** Returns the database, and the statements that its reads and its writes send. */
 export function watchStatements(database: Database) {
   const watch = (connection: Connection, sent: string[]): Connection => ({
     ...connection,
     rows: (text, ...others) => {
-      // The service counts the changes for itself whenever a minute ends.
-      if (!text.includes('"audit_log"."version" is not null')) sent.push(text);
+      if (!isOfClock(text)) sent.push(text);
       return connection.rows(text, ...others);
     },
     transaction: work => connection.transaction(inside => work(watch(inside, sent))),
