@@ -5,7 +5,7 @@ import type { TestFile } from './files.ts';
 import type { Result } from './worker.ts';
 
 /** Milliseconds until a worker is killed because it hangs in a loop; a file's own timeout is shorter. */
-const longest = 900_000;
+const longest = 1_800_000;
 
 /** Processes of tests are too short-lived for the optimizing WebAssembly compiler to pay off. */
 export const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];

@@ -18,7 +18,7 @@ export interface Result {
 }
 
 /** Milliseconds after which a hanging file fails: many, because a busy machine takes ten times as long. */
-const timeout = 840_000;
+const timeout = 1_740_000;
 /** Milliseconds that a file has after its last test to close what it opened. */
 const closingTime = 30_000;
 
