@@ -67,8 +67,10 @@ const namesRoute: FastifyPluginAsyncTypebox<Pick<Options, 'resources'>> = async 
     const resource = resources.find(({ path }) => path === request.params.path);
     if (!resource) throw notFound('List');
     const ids = request.query.ids.split(',').slice(0, mostNames);
-    const changes = ids.map(id => ({ id }));
-    const found = await resource.readAll(readContext(request), changes);
+    const found = await resource.readAll(
+      readContext(request),
+      ids.map(id => ({ id })),
+    );
     const title = titleOf(resource);
     const nameOf = (record: object) => (title && record[title as keyof object]) ?? null;
     return Object.fromEntries([...found].map(([id, record]) => [id, nameOf(record)]));

@@ -1,5 +1,5 @@
 // runs: long
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import t from 'tap';
 import { rowsOf, rowWith } from '#test/rig/pages/browser.ts';
 import { heading, press } from '#test/rig/pages/console.ts';
@@ -112,6 +112,11 @@ t.test('what is saved is shown as the service writes it, and nothing is left to 
   const { id } = await make(specimen, { label: 'Patella' });
   const { page } = await visit(`#/specimens/${id}`);
   await heading(page, 'Patella');
+  // Changes another member too, as a rule of the service can.
+  await page.route(`**/api/specimens/${id}`, route => {
+    const sent = route.request().postDataJSON();
+    return route.continue(sent && { postData: JSON.stringify({ ...sent, remark: 'By a rule' }) });
+  });
   await page.locator('#f-extra').fill('{"a":1,"b":[2]}');
   await page.locator('#f-foundAt').fill('2026-12-01T09:30+02:00');
   await page.locator('#f-bones').fill('007');
@@ -119,6 +124,7 @@ t.test('what is saved is shown as the service writes it, and nothing is left to 
   await page.getByText('Saved.').waitFor();
   t.equal(await page.locator('#f-foundAt').inputValue(), '2026-12-01 07:30');
   t.equal(await page.locator('#f-bones').inputValue(), '7');
+  t.equal(await page.locator('#f-remark').inputValue(), 'By a rule');
   await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'hidden' });
 });
 
@@ -151,24 +157,22 @@ t.test('a state that took long to show does not replace a later one', async t =>
   const { page } = await visit(`#/specimens/${id}`);
   await heading(page, 'Ulna');
   const held = Promise.withResolvers<void>();
-  await page.route(
-    '**/api/audit?*',
-    async route => {
-      await held.promise;
-      await route.continue();
-    },
-    { times: 1 },
-  );
-  const asked = page.waitForRequest('**/api/audit?*');
+  const asked = Promise.withResolvers<void>();
+  const hold = async (route: Route) => {
+    const response = await route.fetch();
+    asked.resolve();
+    await held.promise;
+    await route.fulfill({ response });
+  };
+  await page.route('**/api/audit?*', hold, { times: 1 });
   await call('PATCH', `/api/specimens/${id}`, 200, { body: { label: 'Their ulna' } });
-  await asked;
+  await asked.promise;
   await page.locator('#f-remark').fill('Mine');
   await press(page, 'Control+Enter');
-  await page.getByText('version 3').waitFor();
-  const answered = page.waitForResponse('**/api/audit?*');
+  await page.locator('.history', { hasText: 'changed remark' }).waitFor();
   held.resolve();
-  await answered;
-  await page.waitForTimeout(300);
+  await page.waitForTimeout(500);
+  t.ok(await page.locator('.history', { hasText: 'changed remark' }).isVisible());
   t.ok(await page.getByText('version 3').isVisible());
 });
 

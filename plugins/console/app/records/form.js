@@ -79,11 +79,12 @@ export class MemberForm {
 
   /** What was sent is saved, as the service writes it; what was typed since then is still to be saved. */
   saved(record, sent) {
+    const sameAsSent = this.fields.filter(
+      field => field.read() === (sent.get(field) ?? this.textBefore(field)),
+    );
     this.base = record;
-    for (const field of this.fields) {
-      if (field.read() === sent.get(field)) field.write(record[field.name]);
-      this.settle(field);
-    }
+    for (const field of sameAsSent.filter(this.isChanged)) field.write(record[field.name]);
+    for (const field of this.fields) this.settle(field);
   }
 
   /** The members that these fields make; undefined if one of them is no JSON. */

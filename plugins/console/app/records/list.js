@@ -22,10 +22,8 @@ export async function showList(element, list, query, signal) {
   const news = newsOf(() => read());
   const total = html`<span class="soft num"></span>`;
   const said = html`<p role="status" class="said"></p>`;
-  const [empty, pager] = [
-    html`<div class="empty"></div>`,
-    html`<nav class="pager" aria-label="Pages"></nav>`,
-  ];
+  const empty = html`<div class="empty"></div>`;
+  const pager = html`<nav class="pager" aria-label="Pages"></nav>`;
   async function read() {
     const { data, meta } = await call('GET', `/api/${list.path}`, { query: { ...sent, limit }, signal });
     news.tell(0);

@@ -22,6 +22,8 @@ export async function showRecord(element, list, id, signal) {
   async function show(given = undefined) {
     const record = given ?? (await read());
     if (record.version < now?.version || JSON.stringify(record) === JSON.stringify(now)) return;
+    // Its name may have changed.
+    if (now) forgetNames(list.path);
     now = record;
     const isForm = list.isChanged && isTheirs(list, record);
     if (form && isForm) await form.merge(record);
@@ -29,12 +31,10 @@ export async function showRecord(element, list, id, signal) {
       form = isForm && editor(list, path, record, { read, show, signal });
       fill(content, form ? form.element : (extra.describe?.(record) ?? plainMembers(list, record)));
     }
-    forgetNames(list.path);
+    fill(head, headOf(list, record, id, show));
     const things = await aside(list, record, signal);
     // A later state may have come meanwhile.
-    if (record !== now) return;
-    fill(around, things);
-    fill(head, headOf(list, record, id, show));
+    if (record === now) fill(around, things);
   }
   await show();
   element.append(html`${head}${said}<div class="split">${content}${around}</div>`);
