@@ -24,7 +24,9 @@ function drawBatch(model: Model) {
   const operations: Operation[] = [];
   const statuses: number[] = [];
   let refusal: { status: number; operation: number; refusal: string } | undefined;
-  for (const length = 1 + below(9); operations.length < length; ) {
+  // Most of what is drawn for a few records is refused, so they get more by batches of one operation.
+  const most = model.records.size < 10 ? 1 : 9;
+  for (const length = 1 + below(most); operations.length < length; ) {
     const n = operations.length;
     const operation = after.draw(n);
     operations.push(operation);
