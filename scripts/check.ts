@@ -8,7 +8,7 @@ has no options.
 
 Example: npm run check`;
 
-const steps = ['tsc', 'tsc -p plugins/console', 'biome check', 'node scripts/generate.ts --check'];
+const steps = ['tsc', 'tsc -p plugins', 'biome check', 'node scripts/generate.ts --check'];
 
 /** Runs the steps until one fails. */
 async function check(): Promise<number> {

@@ -6,7 +6,7 @@ import manifest from '#package.json' with { type: 'json' };
 import { operatorConsole } from '#plugins/console/index.ts';
 import { docs } from '#plugins/docs/index.ts';
 import { exampleOperations } from '#plugins/graphql/examples.ts';
-import { graphql } from '#plugins/graphql/index.ts';
+import { graphql, hasTool } from '#plugins/graphql/index.ts';
 import { health } from '#plugins/health.ts';
 import { home, pages } from '#plugins/home/index.ts';
 import connections from '#plugins/http/admission/connections.ts';
@@ -116,7 +116,19 @@ export async function buildApp(dependencies: AppDependencies) {
   const feed = makeFeed(followed, { database, log, now });
   // Describes all routes, also those that follow, when the document is first asked for.
   await app.register(docs, { version, open, resources: followed, example: example.path });
-  await app.register(home, { version, open, resources: followed, counted: records, pages: domain.pages });
+  const examples = exampleOperations(domain.resources, example);
+  await app.register(home, {
+    version,
+    settings,
+    database,
+    open,
+    hasTool: hasTool(settings),
+    pages: domain.pages,
+    counted: followed,
+    first: domain.first,
+    look: examples.look,
+    handlers,
+  });
   await app.register(operatorConsole, { version, resources: records, database });
   await app.register(health, { prefix: '/health', database, leaving });
   if (settings.METRICS_PORT === undefined) await app.register(metricsRoute, { metrics });
@@ -133,7 +145,7 @@ export async function buildApp(dependencies: AppDependencies) {
     settings,
     metrics,
     parts: domain.fields,
-    examples: exampleOperations(domain.resources, example),
+    examples,
     feed,
   });
   await app.register(eventRoutes, { prefix: '/api', callWorkers });

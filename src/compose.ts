@@ -58,6 +58,9 @@ export function compose({ resources, ...others }: Domain) {
     records,
     /** The resource in examples: the first that belongs to another, because it has most to show. */
     example: (records.find(each => each.parentRelations.length > 0) ?? records[0]) as AnyResource,
+    /** The resource that somebody creates first: it needs no other. */
+    first: (resources.find(({ create, resource }) => create && resource.parentRelations.length === 0)
+      ?.resource ?? records[0]) as AnyResource,
     routes: all.flatMap(({ routes }): Plugin[] => routes),
     /** All resources, whose changes clients can follow. */
     followed,

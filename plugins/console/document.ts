@@ -1,6 +1,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import type { RouteOptions } from 'fastify';
-import { componentsIn, idPattern } from '#schemas/parts/common.ts';
+import { titleOf } from '#plugins/pages/titles.ts';
+import { componentsIn } from '#schemas/parts/common.ts';
 import { scopesIn } from '#src/access/need.ts';
 import type { Actor } from '#src/core/actor.ts';
 import type { AnyResource } from '#src/records/resource.ts';
@@ -23,13 +24,6 @@ export const serviceLists: Shown[] = [
   { group: 'Access', path: 'keys', label: 'Keys' },
   { group: 'Access', path: 'audit', label: 'Audit log' },
 ];
-
-/** The member whose text stands for a record: the first that is neither an id nor one of few words. */
-export const titleOf = ({ contract: { record } }: Pick<AnyResource, 'contract'>) =>
-  Object.entries(record.properties).find(
-    ([, { type, pattern, format, ...member }]) =>
-      type === 'string' && pattern !== idPattern && !member.enum && !(format ?? '').startsWith('date'),
-  )?.[0] ?? null;
 
 const mayCall = ({ scopes }: Actor, { config: { scope } = {} }: RouteOptions) =>
   scope === undefined || scope === 'public' || scopesIn(scope).some(each => scopes.includes(each));

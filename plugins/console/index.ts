@@ -3,12 +3,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from '@sinclair/typebox';
 import { readContext } from '#plugins/http/context.ts';
 import { servePage } from '#plugins/pages/assets.ts';
+import { titleOf } from '#plugins/pages/titles.ts';
 import { serviceTitle } from '#schemas/name.ts';
 import { strict } from '#schemas/parts/common.ts';
 import { notFound } from '#src/core/errors.ts';
 import type { Database } from '#src/database/database.ts';
 import type { AnyResource } from '#src/records/resource.ts';
-import { describeList, serviceLists, titleOf } from './document.ts';
+import { describeList, serviceLists } from './document.ts';
 
 interface Options {
   version: string;
@@ -28,7 +29,7 @@ export const operatorConsole: FastifyPluginAsyncTypebox<Options> = async (app, o
   const send = servePage(app, '/console', {
     title: `${serviceTitle} console`,
     body: '<noscript>The console needs JavaScript.</noscript>',
-    shared: ['parts.css', 'key.js'],
+    shared: ['parts.css', 'key.js', 'theme.js', 'age.js'],
     folder: join(import.meta.dirname, 'app'),
   });
   const route = { config: { scope: 'public', rateLimit: false }, schema: { hide: true } } as const;

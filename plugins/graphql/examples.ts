@@ -13,13 +13,16 @@ export function exampleOperations(all: Operations[], shown: AnyResource) {
   const upward = relation ? ` ${relation.name} { ${ofAbove} }` : '';
   const downward = relation ? ` ${relation.children}(limit: 3) { ${member} }` : '';
   const children = relation && { [relation.children]: [{ [member]: value }] };
+  const look = `{ ${above.plural}Count\n  ${above.plural}(limit: 5) {\n    ${ofAbove}${downward}\n  } }`;
   return {
+    /** The first query of who has never seen the endpoint. */
+    look,
     query: `query Newest($limit: Int) { ${shown.plural}(limit: $limit) { ${member}${upward} } }`,
     data: { [above.plural]: [{ [ofAbove]: valueOfAbove, ...children }] },
     tabs: [
       {
         comment: 'Ctrl-Enter runs the query, Ctrl-Space suggests fields.',
-        query: `query FirstLook { ${above.plural}Count ${above.plural}(limit: 5) { id ${ofAbove}${downward} } }`,
+        query: `query FirstLook ${look}`,
       },
       ...all.flatMap(({ create, resource }) => (create ? creationTab(resource) : [])).slice(0, 1),
       {

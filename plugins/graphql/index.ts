@@ -64,6 +64,10 @@ const postRoute = (request: ReturnType<typeof graphqlRequest>, result: ReturnTyp
   },
 });
 
+/** Whether there is a tool in the browser: it needs introspection, and sends what it likes. */
+export const hasTool = ({ GRAPHQL_INTROSPECTION, GRAPHQL_TRUSTED_DOCUMENTS }: Options['settings']) =>
+  GRAPHQL_INTROSPECTION === 'on' && GRAPHQL_TRUSTED_DOCUMENTS === undefined;
+
 /** The endpoint, and the browser tool with these examples. */
 export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }> = async (app, options) => {
   const { settings, examples } = options;
@@ -101,8 +105,7 @@ export const graphql: FastifyPluginAsyncTypebox<Options & { examples: Examples }
   const sockets = onFirstUse(async () =>
     (await import('./execution/sockets.ts')).openSockets(await endpoint()),
   );
-  const hasTool = settings.GRAPHQL_INTROSPECTION === 'on' && trusted === undefined;
-  const tool = hasTool && servePage(app, '/graphql/tool', toolPage);
+  const tool = hasTool(settings) && servePage(app, '/graphql/tool', toolPage);
   const toolBody = onFirstUse(async () => {
     const { parse, print } = await import('graphql');
     const tabs = examples.tabs.map(({ comment, query, ...rest }) => ({

@@ -233,7 +233,7 @@ function makeRelation(
 }
 
 /** How many records of each resource there are, by the plural of its name. */
-export async function countRecords(context: Context, resources: AnyResource[]) {
+export async function countRecords(context: Context, resources: Pick<AnyResource, 'plural' | 'list'>[]) {
   need(context, 'read');
   const pages = await Promise.all(resources.map(({ list }) => list.byNumber(context, { limit: 1 })));
   return Object.fromEntries(resources.map(({ plural }, i) => [plural, pages[i]?.meta.total ?? 0]));

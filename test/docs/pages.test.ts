@@ -5,11 +5,11 @@ import { build } from '#test/helper/app.ts';
 const { app, call } = await build(t, { settings: { AUTH_MODE: 'required' } });
 const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-for (const url of ['/docs', '/api/graphql', '/console'])
+for (const url of ['/', '/docs', '/api/graphql', '/console'])
   t.test(`${url} is for everybody, and all of it is from this server, under a strict policy`, async t => {
     const page = await call('GET', url, 200, { headers });
     t.match(page.headers, { 'content-type': 'text/html; charset=utf-8', vary: 'accept' });
-    t.notMatch(page.text, /https?:|<style|style="|\son\w+=|{{/);
+    t.notMatch(page.text, /(src|href)="https?:|<style|style="|\son\w+=|{{/);
     const policy = page.headers['content-security-policy'] ?? '';
     t.match(policy, "default-src 'none'; script-src 'self'; style-src 'self'");
     t.notMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe/);

@@ -1,3 +1,4 @@
+import { age } from './age.js';
 import { icons } from './icons.js';
 
 const isInTag = text => text.lastIndexOf('<') > text.lastIndexOf('>');
@@ -66,21 +67,6 @@ export function go(...address) {
   location.hash = addressOf(...address);
 }
 export const link = (text, ...address) => html`<a href=${addressOf(...address)}>${text}</a>`;
-
-const units = /** @type {[number, number, string][]} */ ([
-  [60, 1, 's'],
-  [3600, 60, 'min'],
-  [86_400, 3600, 'h'],
-  [Number.POSITIVE_INFINITY, 86_400, 'd'],
-]);
-/** How long ago a time is, or how soon, in its largest unit. */
-export function age(instant) {
-  const seconds = Math.round((Date.parse(instant) - Date.now()) / 1000);
-  const [, size, unit] = units.find(([below]) => Math.abs(seconds) < below) ?? units[3];
-  if (Math.abs(seconds) < 5) return 'just now';
-  const amount = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
-  return seconds > 0 ? `in ${amount}` : `${amount} ago`;
-}
 
 /** A time in UTC as it is typed: without seconds that are 0. */
 export const timeText = instant => instant.replace('T', ' ').replace(/(:00)?(\.0*)?Z$/, '');

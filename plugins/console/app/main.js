@@ -19,6 +19,7 @@ import {
   readDocument,
   service,
 } from './service.js';
+import { themeSwitch } from './theme.js';
 
 const main = html`<main id="main" class="page" tabindex="-1"></main>`;
 const side = html`<nav class="side" id="side" popover aria-label="Console"></nav>`;
@@ -27,24 +28,9 @@ const who = button('', () => location.reload(), 'quiet');
 who.hidden = true;
 const always = new AbortController().signal;
 
-/** The colours of the system, or those that the reader has chosen in this browser. */
-function themeSwitch() {
-  const now = localStorage.getItem('theme') ?? '';
-  const choose = theme => {
-    document.documentElement.dataset.theme = theme;
-    localStorage.setItem('theme', theme);
-  };
-  if (now) choose(now);
-  const option = (theme, name, label) =>
-    html`<label title=${label}><input type="radio" name="theme" class="unseen" ?checked=${theme === now}
-      @change=${() => choose(theme)}>${icon(name)}<span class="unseen">${label}</span></label>`;
-  return html`<fieldset class="theme seg"><legend class="unseen">Colours</legend>
-    ${option('', 'auto', 'As the system')}${option('light', 'sun', 'Light')}${option('dark', 'moon', 'Dark')}</fieldset>`;
-}
-
 document.body.prepend(html`<div class="shell"><header class="top">
   <button type="button" class="quiet only-narrow" aria-label="Menu" popovertarget="side">${icon('menu')}</button>
-  <a class="brand" href="/"><svg class="mark" viewBox="0 0 26 18" aria-hidden="true"><path d="M2 16V6a3 3 0 0 1 6 0v10M18 16V6a3 3 0 0 1 6 0v10M.75 16.25h24.5"/><path class="on" d="M10 16V6a3 3 0 0 1 6 0v10"/></svg>${document.title.replace(/ console$/, '')}</a>
+  <a class="brand" href="/"><span class="mark"></span>${document.title.replace(/ console$/, '')}</a>
   <button type="button" class="jump" @click=${jump}>${icon('search')}<span class="grow">Go to a page or a record</span><kbd aria-hidden="true">Ctrl K</kbd></button><span class="grow"></span>${live}${who}${themeSwitch()}</header>${side}${main}</div>`);
 
 const icons = { 'webhook-events': 'inbox', subscriptions: 'person', keys: 'key', audit: 'log' };

@@ -20,6 +20,8 @@ ReactDOM.createRoot(tool).render(
   React.createElement(GraphiQL, {
     fetcher,
     defaultTabs: JSON.parse(tool.dataset.tabs),
+    // A link from another page may bring a query.
+    query: new URLSearchParams(location.hash.slice(1)).get('query') ?? undefined,
     // The tool would keep the headers in its history, in the storage of the browser.
     isHeadersEditorEnabled: false,
     defaultEditorToolsVisibility: matchMedia('(min-width: 701px)').matches && 'variables',

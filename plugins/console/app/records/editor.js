@@ -1,5 +1,6 @@
+import { age } from './age.js';
 import { call } from './api.js';
-import { age, attempt, button, fill, go, html, icon, link, notify } from './dom.js';
+import { attempt, button, fill, go, html, icon, link, notify } from './dom.js';
 import { boldList, MemberForm } from './form.js';
 import { isAdmin, service } from './service.js';
 

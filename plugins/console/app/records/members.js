@@ -1,4 +1,5 @@
-import { age, aged, badge, button, fill, html, icon, link, time, timeText } from './dom.js';
+import { age } from './age.js';
+import { aged, badge, button, fill, html, icon, link, time, timeText } from './dom.js';
 import { picker } from './pick.js';
 
 /** What a member is, which decides its cell, its field and its filters: the name of its icon. */
