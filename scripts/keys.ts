@@ -99,6 +99,7 @@ async function manageKeys(args: Flags, io: Io) {
   const actor = `command of ${userInfo().username}`;
   await withDatabase(
     io.settings(),
+    io,
     parts => work(systemContext(parts, actor, 'command'), io),
     commandLog('error'),
   );

@@ -13,9 +13,7 @@ Example: DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm run 
 const options = { spread: { type: 'boolean' } } as const;
 
 async function migrate({ values }: Arguments<typeof options>, io: Io) {
-  io.progress('Migrating the database …');
-  await withDatabase(io.settings(), async ({ db }) => {
-    io.progress('');
+  await withDatabase(io.settings(), io, async ({ db }) => {
     io.out('The database is up to date.');
     if (values.spread)
       io.out((await spread(db)) ? 'The tables are spread.' : 'The tables were spread before.');

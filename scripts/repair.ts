@@ -9,7 +9,7 @@ the database.
 Example: DATABASE_URL=postgres://user:password@host:5432/${serviceName} npm run repair`;
 
 async function repair(_: unknown, io: Io) {
-  await withDatabase(io.settings(), ({ db }) => repairCounts(db, io.out));
+  await withDatabase(io.settings(), io, ({ db }) => repairCounts(db, io.out, io.progress));
 }
 
 export const main = await mainOf(import.meta, { usage, run: repair });

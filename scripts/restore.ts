@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { type Io, mainOf, UsageError } from '#src/command.ts';
 import { OperatorError } from '#src/core/errors.ts';
+import { inWords, ticking, timeLeft } from '#src/core/progress.ts';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { refuseOtherEncodings } from '#src/database/migrations/migrations.ts';
 import { connectTo, pooledConnection } from '#src/database/postgres/client.ts';
@@ -19,21 +20,40 @@ async function restore({ positionals: [file] }: { positionals: string[] }, io: I
   const settings = io.settings();
   const { DATABASE_URL: url, DATA_DIR: folder } = settings;
   await refuseUnlessFrom(url ? 'PostgreSQL' : 'embedded', file);
-  io.progress(`Restoring ${file} …`);
   if (url) {
     await refuseUnlessUsable(url);
-    // Restores in one transaction, without the owners and grants of the old server.
-    const how = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges'];
-    runPgTool('pg_restore', [...how, file], url, io.env);
+    await restoreInto(url, file, io);
     // Opening the database migrates it.
-    await withDatabase(settings, async () => {});
-  } else await (await openEmbedded({ folder, snapshot: readSnapshot(file) }, commandLog())).close();
-  io.progress('');
+    await withDatabase(settings, io, async () => {});
+  } else {
+    const opening = () => openEmbedded({ folder, snapshot: readSnapshot(file) }, commandLog(), io.progress);
+    const database = await ticking(seconds => io.progress(`Restoring ${file}, ${inWords(seconds)}`), opening);
+    await database.close();
+  }
   io.out(`Restored from ${file}.`);
   if (!url)
     io.out(
       `Signing secrets are not in a backup: copy webhook-secrets.json to ${folder}, or set WEBHOOK_SECRETS.`,
     );
+}
+
+const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
+
+/** Feeds the file to `pg_restore`, to know how much of it was read. */
+async function restoreInto(url: string, file: string, io: Io): Promise<void> {
+  // Restores in one transaction, without the owners and grants of the old server.
+  const how = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-privileges'];
+  const [input, { size }, started] = [createReadStream(file), statSync(file), Date.now()];
+  let readUntil = 0;
+  const show = (seconds: number) => {
+    const share = input.bytesRead / size;
+    if (share < 1) readUntil = seconds;
+    const place = `${mebibytes(input.bytesRead)} of ${mebibytes(size)} MiB`;
+    if (share < 1) io.progress(place + timeLeft(share, Date.now() - started), share);
+    // The indexes and constraints are at the end of a backup, and take no bytes.
+    else io.progress(`All is read. Building indexes and checking, ${inWords(seconds - readUntil)}`);
+  };
+  await ticking(show, () => runPgTool('pg_restore', how, url, io, input));
 }
 
 /** Refuses a backup of the other kind of database, which this kind cannot read. */

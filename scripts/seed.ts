@@ -1,5 +1,6 @@
 import { type Context, systemContext } from '#src/access/context.ts';
 import { type Arguments, type Io, mainOf } from '#src/command.ts';
+import { timeLeft } from '#src/core/progress.ts';
 import { domain } from '#src/domain/index.ts';
 import { countRecords } from '#src/records/resource.ts';
 import { withDatabase } from './lib/database.ts';
@@ -15,20 +16,18 @@ const options = {} as const;
 
 async function fill({ positionals }: Arguments<typeof options>, io: Io) {
   const amounts = readAmounts(domain.records, positionals);
-  await withDatabase(io.settings(), parts =>
+  await withDatabase(io.settings(), io, parts =>
     seedAndReport(io, systemContext(parts, 'seed', 'command'), amounts),
   );
 }
 
 async function seedAndReport(io: Io, context: Context, amounts: Record<string, number>): Promise<void> {
   const [before, started] = [await countRecords(context, domain.records), Date.now()];
-  const total = Object.values(amounts)
-    .reduce((sum, amount) => sum + amount)
-    .toLocaleString('en');
-  await seed(context.db, domain.records, amounts, done =>
-    io.progress(`${done.toLocaleString('en')} of ${total} records`),
-  );
-  io.progress('');
+  const total = Object.values(amounts).reduce((sum, amount) => sum + amount);
+  await seed(context.db, domain.records, amounts, done => {
+    const place = `${done.toLocaleString('en')} of ${total.toLocaleString('en')} records`;
+    io.progress(place + timeLeft(done / total, Date.now() - started), done / total);
+  });
   const after = await countRecords(context, domain.records);
   for (const [name, count] of Object.entries(after))
     io.out(

@@ -2,6 +2,7 @@ import { type ParseArgsOptionsConfig as Options, parseArgs } from 'node:util';
 import type { Settings } from '#schemas/settings.ts';
 import { type Environment, loadSettings } from './config/settings.ts';
 import { OperatorError } from './core/errors.ts';
+import { type Report, reportOn } from './core/progress.ts';
 import { printableLines } from './core/text.ts';
 import { operatorReason } from './database/databaseErrors.ts';
 import { exit } from './process/exit.ts';
@@ -21,8 +22,8 @@ export interface Io {
   out(line: string): void;
   /** Prints a line on standard error. */
   err(line: string): void;
-  /** Shows progress on a terminal, in a line that the next call replaces; an empty text clears it. */
-  progress(text: string): void;
+  /** Shows progress, on a terminal in a line that the next call or a printed line replaces. An empty text clears it. */
+  progress: Report;
 }
 
 interface Command<O extends Options> {
@@ -50,13 +51,18 @@ export class UsageError extends OperatorError {
 }
 
 const isWatched = process.stderr.isTTY && !process.env.CI;
+const progress = reportOn(process.stderr, isWatched);
+const afterProgress = (print: (line: string) => void) => (line: string) => {
+  progress('');
+  print(line);
+};
 
 const processIo: Io = {
   env: process.env,
   settings: loadSettings,
-  out: console.log,
-  err: console.error,
-  progress: text => void (isWatched && process.stderr.write(`\r\x1b[K${text}`)),
+  out: afterProgress(console.log),
+  err: afterProgress(console.error),
+  progress,
 };
 
 /**
@@ -70,9 +76,10 @@ export async function mainOf<O extends Options>(module: ImportMeta, command: Com
       io.out(command.usage);
       return 0;
     } catch (error) {
-      io.progress('');
       io.err(printableLines(operatorReason(error) ?? traceOf(describeError(error))));
       return 1;
+    } finally {
+      io.progress('');
     }
   };
   const code = module.main ? await main(process.argv.slice(2), processIo) : 0;

@@ -1,3 +1,4 @@
+import { inWords, type Report, ticking } from '#src/core/progress.ts';
 import type { Log } from '#src/telemetry/log.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 import type { Connection } from './connection.ts';
@@ -7,20 +8,35 @@ import { watchIn } from './metrics.ts';
 import { repeat } from './repeat.ts';
 import { inLongTransaction } from './write.ts';
 
+/** Citus knows the size of the part of a table on this node only: there, each table counts alike. */
+const tablesWithTotals = `select name, to_regclass(format('%I', name)) is not null,
+    case when to_regproc('citus_table_size') is null then greatest(pg_relation_size(to_regclass(format('%I', name))), 1) else 1 end
+  from list_tables order by name`;
+
 /**
  * Counts every table again and reports each one. On PostgreSQL others can read and write meanwhile; on the embedded
  * database everybody waits.
  */
-export async function repairCounts(db: Connection, say: (line: string) => void): Promise<void> {
-  const tablesWithTotals = `select name, to_regclass(format('%I', name)) is not null from list_tables order by name`;
-  for (const [table, isThere] of await db.rows(tablesWithTotals, [])) {
+export async function repairCounts(
+  db: Connection,
+  say: (line: string) => void,
+  report: Report = () => {},
+): Promise<void> {
+  const tables = await db.rows(tablesWithTotals, []);
+  const sizes = tables.map(([, , size]) => Number(size));
+  const sum = (numbers: number[]) => numbers.reduce((all, each) => all + each, 0);
+  for (const [index, [table, isThere]] of tables.entries()) {
     if (!isThere) {
       await inLongTransaction(db, inside => inside.rows('select list_unwatch($1)', [table]));
       say(`${table} is gone: its totals are forgotten.`);
       continue;
     }
-    say(`Counting ${table} …`);
-    await inLongTransaction(db, inside => inside.rows('select list_repair($1)', [table]));
+    const place = `${index + 1} of ${tables.length} lists: counting ${table}`;
+    const share = sum(sizes.slice(0, index)) / sum(sizes);
+    await ticking(
+      seconds => report(`${place}, ${inWords(seconds)}`, share),
+      () => inLongTransaction(db, inside => inside.rows('select list_repair($1)', [table])),
+    );
     say(`The totals of ${table} are exact.`);
   }
 }

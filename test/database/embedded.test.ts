@@ -1,7 +1,8 @@
 // runs: on embedded
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import t from 'tap';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { openTestDatabase, testLog } from '#test/helper/database.ts';
@@ -14,6 +15,19 @@ t.test('a failed start releases the folder', async t => {
   rmSync(join(folder, 'postgres'));
   const database = await openEmbedded({ folder }, testLog);
   await database.close();
+});
+
+t.test('the first start says at once that it takes a few seconds, and no other does', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const said: string[] = [];
+  const write = (line: string) => {
+    t.notOk(existsSync(join(folder, 'postgres')), 'before the work');
+    said.push(JSON.parse(line).msg);
+  };
+  for (let starts = 0; starts < 2; starts++)
+    await (await openEmbedded({ folder }, pino({}, { write }))).close();
+  t.same(said, [`A new database is created in ${folder}, which takes a few seconds.`]);
 });
 
 t.test('statements one after another let timers and requests in between', async t => {

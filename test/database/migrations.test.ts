@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import { OperatorError } from '#src/core/errors.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { migrate, migrationState } from '#src/database/migrations/migrations.ts';
-import { backend, openTestDatabase } from '#test/helper/database.ts';
+import { backend, hold, openTestDatabase } from '#test/helper/database.ts';
+import { until } from '#test/rig/cluster/part.ts';
 
 const own = join(import.meta.dirname, '../../drizzle/migrations');
 const [phone, note] = [
@@ -31,10 +32,15 @@ function folderWith(t: Test, added: readonly Migration[]): string {
 }
 
 async function open(t: Test) {
-  const { writes: db } = await openTestDatabase(t);
+  const database = await openTestDatabase(t);
+  const db = database.writes;
   const warnings: string[] = [];
-  const log = { warn: (text: string) => void warnings.push(text) } as never;
-  const run = (...added: Migration[]) => migrate(db, log, folderWith(t, added));
+  const informed: string[] = [];
+  const log = {
+    warn: (text: string) => void warnings.push(text),
+    info: (text: string) => void informed.push(text),
+  } as never;
+  const run = (...added: Migration[]) => migrate(db, log, { folder: folderWith(t, added) });
   const ran = async () =>
     (
       await db.rows(
@@ -42,7 +48,7 @@ async function open(t: Test) {
         [],
       )
     ).map(([when]) => Number(when) - phone[1]);
-  return { db, run, ran, warnings };
+  return { database, db, run, ran, warnings, informed };
 }
 
 const columnsOf = async (db: Connection) =>
@@ -67,7 +73,7 @@ for (const merged of [
       pending.map(({ tag }) => tag),
       ['phone'],
     );
-    await migrate(db, undefined, folder);
+    await migrate(db, undefined, { folder });
     t.same(await columnsOf(db), ['note', 'phone']);
     t.same(await ran(), [1, 0]);
     const after = await migrationState(db, folder);
@@ -103,7 +109,7 @@ t.test('migrations of another release stop nothing', async t => {
   const { db, run } = await open(t);
   await run(phone, note);
   const folder = folderWith(t, [phone]);
-  await migrate(db, undefined, folder);
+  await migrate(db, undefined, { folder });
   t.match(await migrationState(db, folder), { pending: { length: 0 }, edited: { length: 0 }, others: 1 });
 });
 
@@ -125,5 +131,45 @@ t.test(
     const { run, ran } = await open(t);
     await Promise.all([run(phone, note), run(phone, note), run(phone, note)]);
     t.same(await ran(), [0, 1]);
+  },
+);
+
+/** Lets the clock that measures work go twenty times as fast. */
+function hurry(t: Test): void {
+  const now = performance.now.bind(performance);
+  t.intercept(performance, 'now', { value: () => now() * 20 });
+}
+
+const slow = ['slow', note[1] + 1, 'select pg_sleep(1.5)'] as const;
+const after = ['after', note[1] + 2, 'select 1'] as const;
+
+t.test('the log says how far migrations of minutes are, and nothing of those of seconds', async t => {
+  const { run, informed } = await open(t);
+  await run(phone, note);
+  t.same(informed, []);
+  hurry(t);
+  await run(phone, note, slow, after);
+  const [text = ''] = informed;
+  // The embedded database lets nothing else run during a statement, so it is told after it.
+  const expected =
+    backend === 'embedded'
+      ? /^Migration (slow: statement 1|after: statement 2) of 2 has run for \d+ s\.$/
+      : /^Migration slow: statement 1 of 2 has run for \d\d+ s\.$/;
+  t.match(text, expected);
+});
+
+t.test(
+  'the log says that another instance migrates',
+  { skip: backend === 'embedded' && 'it has one process' },
+  async t => {
+    const { database, run, ran, informed } = await open(t);
+    hurry(t);
+    const release = await hold(database, tx => tx.rows('select pg_advisory_xact_lock(7283451)', []));
+    const running = run(phone);
+    await until('it is said', () => informed.length > 0, 10);
+    await release();
+    await running;
+    t.match(informed[0], /^Another instance migrates the database: waiting for \d+ s\.$/);
+    t.same(await ran(), [0]);
   },
 );

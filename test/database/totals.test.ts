@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { Report } from '#src/core/progress.ts';
 import { repairCounts } from '#src/database/totals.ts';
 import { backend, openTestDatabase } from '#test/helper/database.ts';
 import { any, below, seed } from '#test/helper/values/random.ts';
@@ -138,16 +139,26 @@ t.test('nothing is kept of a table that is no longer watched', async t => {
   t.same(await run(`select total::int from list_position('notes.kind=a', 0, false)`), [{ total: 20 }]);
 });
 
-t.test('a repair forgets the totals of a table that is gone', async t => {
+t.test('a repair says how far it is, and forgets the totals of a table that is gone', async t => {
   const { writes } = await openTestDatabase(t);
   const run = (text: string) => writes.rows(text, []);
   await run('create table notes (id uuid primary key)');
   await run(`select list_watch('notes', '{}')`);
   await run('drop table notes');
   const said: string[] = [];
-  await repairCounts(writes, line => said.push(line));
+  const reports: Parameters<Report>[] = [];
+  await repairCounts(
+    writes,
+    line => said.push(line),
+    (...report) => reports.push(report),
+  );
   t.ok(said.includes('notes is gone: its totals are forgotten.'));
   t.same(await run(keptOf('notes')), []);
+  const lists = said.length;
+  t.match(reports[0], [new RegExp(`^1 of ${lists} lists: counting \\w+, 0 s$`), 0]);
+  const shares = reports.map(([, share = 1]) => share);
+  t.same(shares, shares.toSorted());
+  t.ok(Math.max(...shares) < 1 && new Set(shares).size > 1, `${shares}`);
 });
 
 /** Inserts specimens of the first burrow. */

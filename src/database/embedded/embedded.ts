@@ -1,3 +1,4 @@
+import type { Report } from '#src/core/progress.ts';
 import type { Database } from '#src/database/database.ts';
 import { migrate } from '#src/database/migrations/migrations.ts';
 import type { Log } from '#src/telemetry/log.ts';
@@ -11,7 +12,11 @@ interface Location {
 }
 
 /** Opens Postgres inside the process, which needs no installation: for a first try and for tests. */
-export async function openEmbedded({ folder, snapshot }: Location, log: Log): Promise<Database> {
+export async function openEmbedded(
+  { folder, snapshot }: Location,
+  log: Log,
+  report?: Report,
+): Promise<Database> {
   // When a step fails, what was opened is closed in reverse order.
   await using opened = new AsyncDisposableStack();
   if (folder !== undefined) opened.defer(lockFolder(folder));
@@ -21,7 +26,7 @@ export async function openEmbedded({ folder, snapshot }: Location, log: Log): Pr
     folder === undefined ? await openInMemory(snapshot) : await openFolder(folder, snapshot, log);
   opened.defer(() => client.close());
   const connection = embeddedConnection(client);
-  await migrate(connection, log);
+  await migrate(connection, log, { report });
   const parts = opened.move();
   return {
     kind: 'embedded',

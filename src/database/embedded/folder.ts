@@ -22,7 +22,7 @@ export async function openFolder(folder: string, snapshot: Blob | undefined, log
   const data = join(folder, 'postgres');
   if (snapshot && existsSync(data)) throw new OperatorError(`There is already a database in ${folder}.`);
   if (!existsSync(data)) {
-    log.info(`Creating an embedded Postgres in ${folder}: this takes a few seconds, once.`);
+    log.info(`A new database is created in ${folder}, which takes a few seconds.`);
     // The database is created under another name and renamed: a process killed halfway leaves no broken database.
     const unfinished = join(folder, 'postgres.unfinished');
     rmSync(unfinished, { recursive: true, force: true });

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from '#drizzle/orm.ts';
 import { serviceName } from '#schemas/name.ts';
 import { OperatorError } from '#src/core/errors.ts';
+import { inWords, type Report, sparsely, ticking } from '#src/core/progress.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { databaseFailure, isOutage } from '#src/database/databaseErrors.ts';
 import { inLongTransaction } from '#src/database/write.ts';
@@ -16,19 +17,29 @@ const notAllowed = '42501';
 /** The advisory lock that every process that migrates takes. The number is arbitrary. */
 const migrationLock = 7_283_451;
 
+interface How {
+  folder?: string;
+  /** Gets how far the migrations are, again and again; without one, the log says it while they take long. */
+  report?: Report | undefined;
+}
+
 /**
  * Brings the database up to date. A role that owns nothing may call it when nothing is pending. When two instances
  * start at once, the second waits for the lock. The lock ends with the transaction, so a killed process leaves none
  * behind, even through a pooler. Drizzle's own function would open another transaction; this one uses its table.
  */
-export async function migrate(db: Connection, log?: Pick<Log, 'warn'>, folder?: string): Promise<void> {
+export async function migrate(
+  db: Connection,
+  log?: Pick<Log, 'info' | 'warn'>,
+  { folder, report = sparsely(text => log?.info(text)) }: How = {},
+): Promise<void> {
   await refuseOtherEncodings(db);
   // Fails on a standby, as all writes would; the service tries again until the standby is promoted.
   await db.rows('select pg_current_xact_id()', []);
   await asOwner(db, async () => {
     const { pending, edited } = await migrationState(db, folder);
     // Waiting for another instance or building an index on a large table is slow.
-    if (pending.length > 0) await inLongTransaction(db, inside => runMigrations(inside, folder));
+    if (pending.length > 0) await inLongTransaction(db, inside => runMigrations(inside, report, folder));
     if (edited.length > 0) log?.warn(editedText(edited));
   });
 }
@@ -49,8 +60,12 @@ async function asOwner<T>(db: Connection, work: () => Promise<T>): Promise<T> {
 const table = 'drizzle.__drizzle_migrations';
 const ofTable = `from pg_tables where schemaname || '.' || tablename = '${table}'`;
 
-async function runMigrations(inside: Connection, folder?: string): Promise<void> {
-  await inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]);
+async function runMigrations(inside: Connection, report: Report, folder?: string): Promise<void> {
+  await ticking(
+    seconds =>
+      seconds > 0 && report(`Another instance migrates the database: waiting for ${inWords(seconds)}.`),
+    () => inside.rows('select pg_advisory_xact_lock($1)', [migrationLock]),
+  );
   // Another instance may have been faster.
   const { pending } = await migrationState(inside, folder);
   // Citus would send `create schema if not exists` to all nodes every time, and fail while a node is down.
@@ -60,12 +75,19 @@ async function runMigrations(inside: Connection, folder?: string): Promise<void>
     `create table if not exists ${table} (id serial primary key, hash text not null, created_at bigint)`,
     [],
   );
+  const total = pending.flatMap(({ sql }) => sql).length;
+  let number = 0;
   for (const { tag, sql: statements, hash, folderMillis } of pending) {
-    for (const text of statements)
-      await inside.rows(text, []).catch(error => {
+    for (const text of statements) {
+      const place = `Migration ${tag}: statement ${++number} of ${total}`;
+      await ticking(
+        seconds => report(`${place} has run for ${inWords(seconds)}.`),
+        () => inside.rows(text, []),
+      ).catch(error => {
         if (isOutage(error) || databaseFailure(error)?.code === notAllowed) throw error;
         throw new OperatorError(`The migration ${tag} cannot be applied: ${error.message}`, { cause: error });
       });
+    }
     await inside.rows(`insert into ${table} (hash, created_at) values ($1, $2)`, [hash, folderMillis]);
   }
 }

@@ -1,4 +1,5 @@
 import { serviceName } from '#schemas/name.ts';
+import type { Report } from '#src/core/progress.ts';
 import type { Connection } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
 import { databaseFailure, isDenied, isOutage } from '#src/database/databaseErrors.ts';
@@ -19,7 +20,7 @@ const answerTimeout = 5000;
 const writeLockTimeout = 50;
 
 /** Opens a PostgreSQL server without waiting for it: it may be unreachable now, and at any later time. */
-export function openPostgres(server: Server, log: Log): Database {
+export function openPostgres(server: Server, log: Log, report?: Report): Database {
   // Reads are pipelined, so half as many connections are enough, and they cost less.
   const reading = { ...server, connections: Math.ceil(server.connections / 2) };
   const readers = connectTo(reading);
@@ -32,7 +33,7 @@ export function openPostgres(server: Server, log: Log): Database {
   const probe = connectProbe(server, message => listeners.forEach(hear => void hear(message)));
   // Each check listens again, because its connection may be a new one. A pooler cannot pass messages on.
   const question = server.pooled ? 'select 1' : `listen "${serviceName}"`;
-  const migrations = prepareMigrations(writes, server, log);
+  const migrations = prepareMigrations(writes, server, log, report);
   const watch = repeat({
     work: async () => {
       await probe.ask(question, answerTimeout).catch(error => {
@@ -79,7 +80,7 @@ export function openPostgres(server: Server, log: Log): Database {
 }
 
 /** The migrations, which run when the server answers, and run again after an interruption. */
-function prepareMigrations(db: Connection, server: Server, log: Log) {
+function prepareMigrations(db: Connection, server: Server, log: Log, report?: Report) {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   ready.catch(() => {});
   let migrated = false;
@@ -96,7 +97,7 @@ function prepareMigrations(db: Connection, server: Server, log: Log) {
     running = true;
     try {
       if (!server.pooled) await refuseHiddenPooler(db);
-      await migrate(db, log);
+      await migrate(db, log, { report });
       migrated = true;
       log.info('The database is ready.');
       resolve();

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { serviceTitle } from '#schemas/name.ts';
 import { ask, json } from '#test/rig/cluster/ask.ts';
 import { inherited } from '#test/rig/cluster/part.ts';
-import { makeDataFolder, makeFolder, startService, until } from '#test/rig/process.ts';
+import { makeDataFolder, makeFolder, preload, runCommand, startService, until } from '#test/rig/process.ts';
 import { freePort } from '#test/rig/servers/ports.ts';
 
 /** The `script` of util-linux gives a program a terminal. */
@@ -110,13 +110,28 @@ t.test('a database is named without its password', async t => {
 t.test('a long command says on a terminal how far it is, and ends with a summary', { skip }, async t => {
   const shown = runOnTerminal(t, 'scripts/seed.ts users=3040', { DATA_DIR: makeDataFolder(t) });
   await shown.ended;
-  const [, ...erased] = shown.output().split('\r\x1b[K');
-  t.match(erased, [
-    '1,000 of 3,040 records',
-    '2,000 of 3,040 records',
-    /^3,000/,
-    /^3,040/,
+  const [, ...replaced] = shown.output().split('\r\x1b[K');
+  t.match(replaced, [
+    'Opening the database …\r',
+    /^$/,
+    '██████░░░░░░░░░░░░░░ 32 %  1,000 of 3,040 records',
+    '█████████████░░░░░░░ 65 %  2,000 of 3,040 records',
+    /^█{19}░ 98 % {2}3,000/,
+    /^█{20} 100 % {2}3,040/,
     /^users: 3,040, 3,040 of them/,
   ]);
   t.match(shown.lines().at(-1), /^Done in [\d.]+ s\.$/);
+});
+
+t.test('elsewhere a long command prints lines, on standard error', async t => {
+  const seed = (env: Record<string, string>) =>
+    runCommand('scripts/seed.ts', ['users=3040'], { DATA_DIR: makeDataFolder(t), ...env });
+  t.match(await seed({}), { code: 0, err: '' });
+  const hurried = `const now = performance.now.bind(performance); performance.now = () => now() * 1e6`;
+  const { err } = await seed({ NODE_OPTIONS: preload(hurried) });
+  t.match(err.trim().split('\n'), [
+    /^65 %, 2,000 of 3,040 records/,
+    /^98 %, 3,000 of 3,040 records/,
+    /^100 %, 3,040 of 3,040 records$/,
+  ]);
 });

@@ -1,5 +1,5 @@
 // runs: long
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { main as backup } from '#scripts/backup.ts';
@@ -77,7 +77,10 @@ t.test('a PostgreSQL database is restored into an empty one, with its counts', {
   await queryPostgres(from.DATABASE_URL, addUsers('before', 3));
   const contents = await contentsOf(t, from);
   t.match(await run('backup', [file], from), { code: 0 });
-  t.match(await run('restore', [file], to), { code: 0 });
+  const cut = join(makeFolder(t), 'cut.dump');
+  writeFileSync(cut, readFileSync(file).subarray(0, -100));
+  t.match(await run('restore', [cut], to), { code: 1, output: /end of file\npg_restore exited with 1\./ });
+  t.match(await run('restore', [file], to), { code: 0 }, 'nothing was left of the one that is cut off');
   t.same(await contentsOf(t, to), contents);
   t.match(await run('restore', [file], to), { code: 1, output: /not empty: it has the table/ });
 
