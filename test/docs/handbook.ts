@@ -125,6 +125,14 @@ const anonymous = (text: string) =>
 /** The programs that the commands of pages need and that are not installed. */
 export const missing = ['curl', 'openssl'].filter(program => !has(program));
 
+/** Says that the registry of npm does not have a package, or does not answer. */
+export async function missingPackage(name: string): Promise<string | false> {
+  // An empty cache makes npm ask the registry.
+  const look = `npm view ${name} name --fetch-retries=1 --fetch-retry-mintimeout=1000`;
+  const { code } = await command(`${look} --cache '${tmpdir()}/npm'`);
+  return code !== 0 && 'the registry of npm does not answer';
+}
+
 interface Where {
   /** The section of the page whose blocks run; all sections by default. */
   heading?: string;
