@@ -3,11 +3,13 @@ import { getTableName } from '#drizzle/orm.ts';
 import { generateDrizzleJson, generateMigration } from '#scripts/lib/drizzleKit.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { openPostgres } from '#src/database/postgres/postgres.ts';
+import type { AnyResource } from '#src/records/resource.ts';
 import { ofTests } from './index.ts';
 
-/** Makes the tables of this folder in a migrated database, as a migration would. */
-export async function makeTables(db: Connection): Promise<void> {
-  const resources = ofTests.map(({ resource }) => resource);
+const worlds: AnyResource[] = ofTests.map(({ resource }) => resource);
+
+/** Makes the tables of resources, by default those of this folder, in a migrated database, as a migration would. */
+export async function makeTables(db: Connection, resources = worlds): Promise<void> {
   const tables = Object.fromEntries(resources.map(({ table }) => [getTableName(table), table]));
   for (const text of await generateMigration(generateDrizzleJson({}), generateDrizzleJson(tables)))
     await db.rows(text, []);

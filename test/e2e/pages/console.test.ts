@@ -39,7 +39,7 @@ t.test('every view is for everybody: dark, on a phone, by keyboard', async t => 
     audit: ['audit', 'Audit log', list],
   } as const;
   const open = visit.bind(undefined, '');
-  await inBothLooks(t, open, async (page, check, { colorScheme, viewport }) => {
+  await inBothLooks(t, open, async (page, check, { viewport }) => {
     for (const [name, [address, title, content]] of Object.entries(views)) {
       await page.goto(`${origin}/console#/${address}`);
       await heading(page, title);
@@ -50,9 +50,6 @@ t.test('every view is for everybody: dark, on a phone, by keyboard', async t => 
         const first = await rowsOf(page).first().boundingBox();
         t.ok(Number(first?.y) < viewport.height / 2, `${name}: the list begins in the upper half`);
       }
-      // SCREENSHOTS is the folder for the pictures of docs/console.md.
-      const { SCREENSHOTS } = process.env;
-      if (SCREENSHOTS) await page.screenshot({ path: `${SCREENSHOTS}/console-${name}-${colorScheme}.png` });
     }
   });
 });

@@ -102,6 +102,8 @@ export async function receive(context: Context, event: object) {
 
 interface Choices {
   settings?: Partial<Settings>;
+  /** Replaces the application of the tests. */
+  domain?: typeof domain;
   /** Replaces the real handler of payments; it is called for one event after the other. */
   handle?: (context: Context, event: IncomingEvent) => Promise<void>;
   handlers?: Handlers;
@@ -131,6 +133,7 @@ export async function buildReceiver(
   t: Test,
   {
     settings,
+    domain: application = domain,
     handle,
     handlers,
     effects = {},
@@ -143,7 +146,7 @@ export async function buildReceiver(
   const database = await openTestDatabase(t);
   const calls = openCalls(database);
   const used = handle ? handling('payment_intent.succeeded', oneByOne(handle)) : handlers;
-  const given = { ...domain, effects, ...(used && { handlers: used }) };
+  const given = { ...application, effects, ...(used && { handlers: used }) };
   const shared = {
     settings: { WEBHOOK_SECRETS: JSON.stringify({ stripe: [secret] }), ...settings },
     database,
