@@ -5,7 +5,7 @@ import { openBrowser, openPage } from './browser.ts';
 import { heading } from './console.ts';
 import { historyEnd, startWithHistory } from './history.ts';
 
-// `npx node test/rig/pages/pictures.ts` makes the pictures of docs/images again, except those of the cluster.
+// `npx node test/rig/pages/pictures.ts` makes the pictures of docs/images again, except those of other programs.
 
 type Ids = Awaited<ReturnType<typeof startWithHistory>>['ids'];
 interface Picture {
@@ -17,7 +17,7 @@ interface Picture {
   drawn: (page: Page) => Promise<unknown>;
 }
 
-const screen = { width: 1000, height: 645 };
+const screen = { width: 1000, height: 680 };
 const overview = {
   viewport: screen,
   path: () => '/console#/overview',
@@ -25,10 +25,10 @@ const overview = {
 };
 const reference = {
   viewport: screen,
-  path: () => '/docs#/Users/createUser',
+  path: () => '/docs',
   drawn: async (page: Page) => {
-    await page.locator('[id$="-createUser"]').getByText('Needs the scope').first().waitFor();
-    await page.locator('#operations-tag-Users').evaluate('element => element.scrollIntoView()');
+    await page.locator('#operations-Invoices-listInvoices').waitFor();
+    await page.evaluate('document.getElementById("operations-tag-Users").scrollIntoView()');
   },
 };
 const pictures: Record<string, Picture> = {
