@@ -26,7 +26,7 @@ async function restore({ positionals: [file] }: { positionals: string[] }, io: I
     // Opening the database migrates it.
     await withDatabase(settings, io, async () => {});
   } else {
-    const opening = () => openEmbedded({ folder, snapshot: readSnapshot(file) }, commandLog(), io.progress);
+    const opening = () => openEmbedded({ folder, snapshot: readSnapshot(file) }, commandLog());
     const database = await ticking(seconds => io.progress(`Restoring ${file}, ${inWords(seconds)}`), opening);
     await database.close();
   }

@@ -23,7 +23,7 @@ async function fill({ positionals }: Arguments<typeof options>, io: Io) {
 
 async function seedAndReport(io: Io, context: Context, amounts: Record<string, number>): Promise<void> {
   const [before, started] = [await countRecords(context, domain.records), Date.now()];
-  const total = Object.values(amounts).reduce((sum, amount) => sum + amount);
+  const total = Object.values(amounts).reduce((sum, amount) => sum + amount, 0);
   await seed(context.db, domain.records, amounts, done => {
     const place = `${done.toLocaleString('en')} of ${total.toLocaleString('en')} records`;
     io.progress(place + timeLeft(done / total, Date.now() - started), done / total);

@@ -54,7 +54,7 @@ export function compose({ resources, ...others }: Domain) {
   return {
     ...others,
     resources,
-    /** The resources of the application: the audit log can be filtered by them, and `/` counts them. */
+    /** The resources of the application: the audit log can be filtered by them. */
     records,
     /** The resource in examples: the first that belongs to another, because it has most to show. */
     example: (records.find(each => each.parentRelations.length > 0) ?? records[0]) as AnyResource,

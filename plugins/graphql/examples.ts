@@ -15,7 +15,7 @@ export function exampleOperations(all: Operations[], shown: AnyResource) {
   const children = relation && { [relation.children]: [{ [member]: value }] };
   const look = `{ ${above.plural}Count\n  ${above.plural}(limit: 5) {\n    ${ofAbove}${downward}\n  } }`;
   return {
-    /** The first query of who has never seen the endpoint. */
+    /** A first query, for whoever has never seen the endpoint. */
     look,
     query: `query Newest($limit: Int) { ${shown.plural}(limit: $limit) { ${member}${upward} } }`,
     data: { [above.plural]: [{ [ofAbove]: valueOfAbove, ...children }] },

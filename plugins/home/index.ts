@@ -30,7 +30,7 @@ export const pages: Link[] = [
 ];
 
 export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { version, counted, database } = options;
+  const { version, counted, database, settings } = options;
   const links = [...pages, ...options.pages];
   const lists = counted.map(({ plural, path }) => ({ name: plural, path: `/api/${path}` }));
   const paths = Object.fromEntries([...links, ...lists].map(({ name, path }) => [name, path]));
@@ -61,13 +61,18 @@ export const home: FastifyPluginAsyncTypebox<Options> = async (app, options) => 
       response: { 200: ref(homeSchema(example)) },
     }),
     async (request, reply) => {
-      const mayRead = request.caller.actor.scopes.includes('read');
+      const { scopes } = request.caller.actor;
+      const mayRead = scopes.includes('read');
       const counts = mayRead ? await countsFor(request) : undefined;
       if (wantsPage(request.headers.accept)) {
         const { protocol, host } = request;
+        const address = `${protocol}://${host}`;
         // The reader may copy the address to a shell.
-        const origin = /^[\w.:[\]-]+$/.test(host) ? `${protocol}://${host}` : 'http://localhost';
-        const seen = { origin, isReady: database.available(), mayRead, counts };
+        const origin = /^https?:\/\/[\w.:[\]-]+$/.test(address)
+          ? address
+          : `http://localhost:${settings.PORT}`;
+        const isAdmin = scopes.includes('admin');
+        const seen = { origin, isReady: database.available(), mayRead, isAdmin, counts };
         return send(reply as FastifyReply, homePage({ ...options, links }, seen));
       }
       vary(reply, 'accept');

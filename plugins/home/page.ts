@@ -39,6 +39,7 @@ interface Seen {
   origin: string;
   isReady: boolean;
   mayRead: boolean;
+  isAdmin: boolean;
   /** Absent for callers who may not read, and while the database is away. */
   counts: Record<string, number> | undefined;
 }
@@ -67,8 +68,8 @@ const copyable = (text: string, what: string) =>
   `<div class="copy"><pre><code>${escapeHtml(text)}</code></pre><button type="button" class="quiet tiny" aria-label="Copy the ${what}" title="Copy the ${what}" hidden>${icon('copy')}</button></div>`;
 
 const keyCommand = 'npm run -s keys -- create --name first --scopes admin';
-const nextCommand = (person: string) =>
-  `npm run new -- invoice --belongs-to ${person} --fields 'number:string:unique,amount:cents,status:draft|sent|paid'`;
+const nextCommand = (parent: string) =>
+  `npm run new -- invoice --belongs-to ${parent} --fields 'number:string:unique,amount:cents,status:draft|sent|paid'`;
 
 /** The body of the page. Its script says what comes in. */
 export function homePage(described: Described, seen: Seen): string {
@@ -86,18 +87,18 @@ ${open ? next(described) : ''}
 <p id="toast" role="status"></p>`;
 }
 
-function heading({ open, settings }: Described, { origin, isReady, mayRead }: Seen): string {
-  const { DATABASE_URL, DATA_DIR, HOST } = settings;
+function heading({ open, settings }: Described, { origin, isReady, isAdmin }: Seen): string {
+  const { DATABASE_URL, DATA_DIR, HOST, TRUST_PROXY } = settings;
   const state = isReady
     ? '<span class="badge good">ready</span>'
     : '<span class="badge warn">waits for its database</span>';
   const place = DATABASE_URL ? 'PostgreSQL' : `Embedded Postgres in <code>${escapeHtml(DATA_DIR)}</code>`;
-  const near = /^(localhost|127\.|::1)/.test(HOST);
-  const who = near ? 'everyone on this machine, and only to them' : 'everyone who can reach it';
+  const isNear = TRUST_PROXY === '' && /^(localhost|127(\.\d+){3}|::1)$/.test(HOST);
+  const who = isNear ? 'everyone on this machine, and only to them' : 'everyone who can reach it';
   const facts = [
-    state + (mayRead ? ` since ${startOfProcess()} UTC` : ''),
+    state + (isAdmin ? ` started at ${startOfProcess()} UTC` : ''),
     `${icon('plug')}<code>${escapeHtml(origin)}</code>`,
-    ...(mayRead ? [`${icon('database')}<span>${place}</span>`] : []),
+    ...(isAdmin ? [`${icon('database')}<span>${place}</span>`] : []),
     icon('lock') + (open ? `Open to ${who}` : 'Asks for a key or a token'),
   ];
   const lead = open
@@ -169,18 +170,21 @@ function stored({ counted }: Described, { mayRead, counts }: Seen): string {
     return `<nav class="floor" aria-label="What is stored">${counted
       .map(each => count(each, counts[each.plural] ?? 0))
       .join('\n')}</nav>`;
-  if (mayRead) return '<p class="floor soft">The counts come back with the database.</p>';
-  return `<div class="floor soft"><p>What is stored is for callers who may read. The administrator makes the first key on the server:</p>${copyable(keyCommand, 'command')}</div>`;
+  if (mayRead) return '<p class="floor soft">The counts are here when the database is back.</p>';
+  return `<div class="floor soft"><p>What is stored is for callers who may read. The administrator makes the first key on the server, with the embedded database while the service is stopped:</p>${copyable(keyCommand, 'command')}</div>`;
 }
 
-const count = (resource: Counted, number: number) =>
-  `<a href="/console#/${resource.path}" data-plural="${resource.plural}" data-name="${resource.name}" data-title="${titleOf(resource) ?? ''}"><b>${number.toLocaleString('en')}</b> <small></small> <span>${escapeHtml(resource.nouns)}</span></a>`;
+function count(resource: Counted, number: number): string {
+  const { path, plural, name, nouns } = resource;
+  const title = titleOf(resource) ?? '';
+  return `<a href="/console#/${path}" data-plural="${plural}" data-name="${name}" data-title="${title}"><b>${number.toLocaleString('en')}</b> <small></small> <span>${escapeHtml(nouns)}</span></a>`;
+}
 
-const next = ({ counted: [person] }: Described) => `<section class="next"><h2>What is next</h2><ol>
+const next = ({ first }: Described) => `<section class="next"><h2>What is next</h2><ol>
 ${step('Look inside', 'Every record, event and key', '<p class="soft">The console finds, shows, corrects and deletes them, and marks what changes.</p>', '<a class="btn" href="/console">Console</a>')}
-${step('Add a resource', 'Yours: with table, rules, tests', copyable(nextCommand(person?.name ?? 'user'), 'command'), guide('add-a-resource'))}
+${step('Add a resource', 'Yours: with table, rules, tests', copyable(nextCommand(first.name), 'command'), guide('add-a-resource'))}
 ${step('Let people sign in', 'They read, and write what is theirs', '<p class="soft">Any issuer of tokens will do: one of your own beside this service, Auth0, Keycloak, Supabase.</p>', guide('sign-in'))}
-${step('Go to production', 'On PostgreSQL, behind a balancer', copyable(`AUTH_MODE=required \\\nDATABASE_URL=postgres://user:password@host:5432/${serviceName} \\\nnpm start`, 'command'), guide('running-many'))}
+${step('Go to production', 'These lines in <code>.env</code>', copyable(`NODE_ENV=production\nAUTH_MODE=required\nDATABASE_URL=postgres://user:password@host:5432/${serviceName}`, 'lines'), guide('running-many'))}
 </ol></section>`;
 
 const step = (title: string, text: string, how: string, where: string) =>

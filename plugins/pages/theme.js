@@ -1,5 +1,13 @@
 const root = document.documentElement;
-const chosen = localStorage.getItem('theme') ?? '';
+/** Where the choice is kept, if the browser lets a page keep something. */
+const storage = () => {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+};
+const chosen = storage()?.getItem('theme') ?? '';
 root.dataset.theme = chosen;
 
 /** The colours of the system, and two others; each has an icon. */
@@ -26,7 +34,7 @@ export function themeSwitch() {
   fieldset.onchange = ({ target }) => {
     const { value } = /** @type {HTMLInputElement} */ (target);
     root.dataset.theme = value;
-    localStorage.setItem('theme', value);
+    storage()?.setItem('theme', value);
   };
   return fieldset;
 }

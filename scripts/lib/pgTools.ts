@@ -26,7 +26,8 @@ export async function runPgTool(
   });
   createInterface({ input: child.stderr }).on('line', err);
   // A program that fails leaves the rest of its input; its exit code says so.
-  const fed = input ? pipeline(input, child.stdin).catch(error => error) : child.stdin.end();
+  const fed = input && pipeline(input, child.stdin).catch(error => error);
+  if (!input) child.stdin.end();
   const [status] = await once(child, 'close').catch(error => {
     if (error.code !== 'ENOENT') throw error;
     throw new OperatorError(
@@ -34,7 +35,7 @@ export async function runPgTool(
     );
   });
   const failure = await fed;
-  if (failure?.syscall === 'read') throw failure;
+  if (['open', 'read'].includes(failure?.syscall)) throw failure;
   if (status !== 0)
     throw new OperatorError(
       `${program} exited with ${status}. It needs the rights of the role that migrates.`,

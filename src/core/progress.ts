@@ -21,7 +21,7 @@ export function terminalLine(text: string, share: number | undefined, columns: n
   if (words.length > room) return `${words.slice(0, room - 1)}…`;
   const width = Math.min(20, room - words.length - 1);
   if (share === undefined || width < 5) return words;
-  const done = Math.floor(share * width);
+  const done = Math.min(width, Math.floor(share * width));
   return `${'█'.repeat(done)}${'░'.repeat(width - done)} ${words}`;
 }
 
@@ -66,7 +66,7 @@ export function reportOn(
     );
   let isShown = false;
   return (text, share) => {
-    // The cursor goes back, so that a line of the log replaces this one.
+    // The cursor goes back, so that a line of the log begins where this one does.
     if (text !== '') output.write(`\r\x1b[K${terminalLine(text, share, output.columns || 80)}\r`);
     else if (isShown) output.write('\r\x1b[K');
     isShown = text !== '';

@@ -8,7 +8,7 @@ import { watchIn } from './metrics.ts';
 import { repeat } from './repeat.ts';
 import { inLongTransaction } from './write.ts';
 
-/** Citus knows the size of the part of a table on this node only: there, each table counts alike. */
+/** The tables that have totals, with their sizes as weights. Citus knows only the part on this node, so all count alike. */
 const tablesWithTotals = `select name, to_regclass(format('%I', name)) is not null,
     case when to_regproc('citus_table_size') is null then greatest(pg_relation_size(to_regclass(format('%I', name))), 1) else 1 end
   from list_tables order by name`;

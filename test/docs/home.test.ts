@@ -67,13 +67,15 @@ t.test('where keys are required, a caller who may read gets the counts, as JSON 
   const counted = await get({ authorization });
   t.match(counted, { status: 200, body: { counts: { users: 2, subscriptions: 0 } } });
   t.match(counted.headers, { vary: /authorization/, 'cache-control': 'private, no-cache' });
-  t.match((await get({ ...html, authorization })).text, /#\/users"[^>]*><b>2</);
+  const page = await get({ ...html, authorization });
+  t.match(page.text, /#\/users"[^>]*><b>2</);
+  t.notMatch(page.text, /Postgres|started at/, 'who operates it is an admin');
   const { text } = await get(html);
   t.match(text, 'npm run -s keys -- create', 'strangers learn how to get a key');
   t.match(text, 'Authorization: Bearer $KEY');
   t.notMatch(
     text,
-    /<b>\d|Postgres|since|npm run new|docs\/(running-many|add-a-resource)/,
+    /<b>\d|Postgres|started at|npm run new|docs\/(running-many|add-a-resource)/,
     'and nothing else',
   );
   for (const credentials of [{}, bearer('nonsense'), { authorization: `${authorization}x` }]) {
@@ -86,7 +88,7 @@ t.test('where keys are required, a caller who may read gets the counts, as JSON 
 t.test('without a database, both are there, without counts', async t => {
   const { call } = await build(t, { database: { ...database, available: () => false } });
   const { text } = await call('GET', '/', 200, { headers: html });
-  t.match(text, /waits for its database[\s\S]*The counts come back/);
+  t.match(text, /waits for its database[\s\S]*when the database is back/);
   t.notMatch(text, /<b>\d/);
   t.notOk('counts' in (await call('GET', '/', 200)).body);
 });

@@ -4,15 +4,20 @@ import { themeSwitch } from './theme.js';
 document.querySelector('.top .grow')?.after(themeSwitch());
 
 const toast = document.getElementById('toast');
+let fading;
 /** @type {NodeListOf<HTMLButtonElement>} */
 const buttons = document.querySelectorAll('.copy button');
 // A page without TLS has no clipboard, unless it comes from this machine.
 for (const button of navigator.clipboard ? buttons : []) {
   button.hidden = false;
   button.onclick = async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling?.textContent ?? '');
-    toast.textContent = 'Copied.';
-    setTimeout(() => (toast.textContent = ''), 3000);
+    const text = button.previousElementSibling?.textContent ?? '';
+    toast.textContent = await navigator.clipboard.writeText(text).then(
+      () => 'Copied.',
+      () => 'The browser does not let this page copy.',
+    );
+    clearTimeout(fading);
+    fading = setTimeout(() => (toast.textContent = ''), 3000);
   };
 }
 
@@ -35,10 +40,14 @@ function showAges() {
 }
 setInterval(showAges, 1000);
 
+async function readCounts() {
+  const response = await fetch('/', { headers: { accept: 'application/json' } });
+  return response.ok ? (await response.json()).counts : undefined;
+}
+
 /** Reads the counts again, and marks those that have moved. */
 async function count() {
-  const response = await fetch('/', { headers: { accept: 'application/json' } });
-  const { counts = {} } = await response.json();
+  const counts = (await readCounts()) ?? {};
   for (const cell of cells) {
     const [shown, mark] = cell.children;
     const now = counts[cell.dataset.plural]?.toLocaleString('en') ?? shown.textContent;
@@ -49,15 +58,18 @@ async function count() {
   }
 }
 
-let isCounting = false;
-/** Counts once for all that comes in at once. */
+let [isWaiting, countedAt] = [false, 0];
+/** Counts at once, but not more often than every 3 s: each count takes a request from the limit of this address. */
 function countSoon() {
-  if (isCounting) return;
-  isCounting = true;
-  setTimeout(() => {
-    isCounting = false;
-    count().catch(() => {});
-  }, 500);
+  if (isWaiting) return;
+  isWaiting = true;
+  setTimeout(
+    () => {
+      [isWaiting, countedAt] = [false, Date.now()];
+      count().catch(() => {});
+    },
+    Math.max(200, countedAt + 3000 - Date.now()),
+  );
 }
 
 function hear({ resource, action, record }, title) {
@@ -71,7 +83,7 @@ function follow() {
   const changes = new EventSource('/api/changes');
   // What came in before the stream began is counted too.
   changes.onopen = countSoon;
-  changes.onerror = () => changes.readyState === EventSource.CLOSED && setTimeout(follow, 5000);
+  changes.onerror = () => changes.readyState === EventSource.CLOSED && setTimeout(follow, 15_000);
   for (const { dataset } of cells)
     for (const action of ['create', 'change', 'delete'])
       changes.addEventListener(`${dataset.name}.${action}`, ({ data }) =>
@@ -79,3 +91,10 @@ function follow() {
       );
 }
 if (cells.length > 0) follow();
+
+/** Shows the page again when the database is back. */
+async function awaitCounts() {
+  if (await readCounts().catch(() => undefined)) location.reload();
+  else setTimeout(awaitCounts, 5000);
+}
+if (document.querySelector('p.floor')) awaitCounts();

@@ -79,9 +79,10 @@ async function runMigrations(inside: Connection, report: Report, folder?: string
   let number = 0;
   for (const { tag, sql: statements, hash, folderMillis } of pending) {
     for (const text of statements) {
+      const share = number / total;
       const place = `Migration ${tag}: statement ${++number} of ${total}`;
       await ticking(
-        seconds => report(`${place} has run for ${inWords(seconds)}.`),
+        seconds => report(`${place} has run for ${inWords(seconds)}.`, share),
         () => inside.rows(text, []),
       ).catch(error => {
         if (isOutage(error) || databaseFailure(error)?.code === notAllowed) throw error;

@@ -26,7 +26,8 @@ t.teardown(() => {
 /** The commands of a page write its files, so the ports of this test are put into the pages of the copy. */
 for (const page of ['docs/sign-in.md', 'docs/changes.md']) {
   const text = readFileSync(join(folder, page), 'utf8').replaceAll('../login', login);
-  writeFileSync(join(folder, page), text.replaceAll('3000', `${apiPort}`).replaceAll('4000', `${sitePort}`));
+  const moved = text.replaceAll(/\b3000\b/g, `${apiPort}`).replaceAll(/\b4000\b/g, `${sitePort}`);
+  writeFileSync(join(folder, page), moved);
 }
 const blocks = blocksOf(join(folder, 'docs/sign-in.md'), '1. A login');
 const settings = parseEnv(blocks.find(({ file }) => file === '.env')?.text ?? '') as Record<string, string>;
@@ -61,6 +62,10 @@ t.test('the commands of docs/sign-in.md add notes and install a login', { skip }
   const [make = '', ...lines] = blocks[0]?.text.trimEnd().split('\n') ?? [];
   t.match(lines.pop(), /^npm start --prefix /);
   await Promise.all([make, ['set -e', ...lines].join('\n')].map(line => succeeds(t, line, folder)));
+  const secret = readFileSync(join(login, '.env'), 'utf8');
+  t.match(secret, /^BETTER_AUTH_SECRET=[0-9a-f]{64}\n$/);
+  await succeeds(t, lines.slice(0, -1).join('\n'), folder);
+  t.equal(readFileSync(join(login, '.env'), 'utf8'), secret, 'who runs them again keeps the secret');
 });
 
 const password = 'correct horse';
@@ -181,6 +186,10 @@ t.test('with DATABASE_URL the login has a schema of its own', { skip }, async t 
     .getSetCookie()
     .map(each => each.split(';')[0])
     .join('; ');
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`;
+  const asked = () => fetch(`${site}/api/auth/get-session`, { headers: { cookie } });
+  await until('the login goes on after its connections broke', async () => (await asked()).ok);
   await stop();
   await startLogin(t, { DATABASE_URL: url });
   const answer = await fetch(`${site}/api/auth/token`, { headers: { cookie } });

@@ -7,7 +7,7 @@ import { until } from '#test/rig/process.ts';
 import { makeTables } from '#test/world/tables.ts';
 import { composePictured, invoice } from './pictured.ts';
 
-/** The hour that the pictures show ends with the requests of the README. */
+/** The end of the hour that the pictures show: the time in the examples of the README. */
 export const historyEnd = Date.UTC(2026, 10, 21, 12, 17, 5);
 const minutes = 60;
 
@@ -85,9 +85,7 @@ export async function startWithHistory(t: Test) {
   const dead = await service.eventually('status=dead', 'dead');
   return { ...service, now: clock.now, ids: { user: String(people[1]?.id), event: String(dead.id) } };
 }
-const names = [
-  ...['Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Barbara Liskov', 'Edsger Dijkstra', 'Frances Allen'],
-];
+const names = 'Ada Lovelace,Grace Hopper,Alan Turing,Barbara Liskov,Edsger Dijkstra,Frances Allen'.split(',');
 const disputed = [41, 52];
 
 /** Reads in two waves, so that the plots look like those of a service that people use, and is refused at times. */

@@ -63,9 +63,9 @@ export const invoice = resourceOf(
   },
 );
 
-/** An application with users and invoices, as somebody has it who made one resource, whatever this one has. */
+/** An application of users and invoices alone, whatever resources this project has. */
 export function composePictured() {
-  // What belongs to users in this application does not exist in that one.
+  // After this, the process can make no other application: what belongs to users here does not exist in that one.
   user.childRelations.splice(0);
   const users = ours.resources.filter(({ resource }) => resource.name === user.name);
   return compose({
