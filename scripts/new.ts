@@ -43,7 +43,7 @@ async function writeResource({ values, positionals: [name] }: Arguments<typeof o
   const undo = remember([...Object.keys(files), ...changed]);
   let migration: string;
   try {
-    migration = await writeAll(plan, files);
+    migration = await writeAll(plan, files, io);
   } catch (error) {
     undo();
     if (error instanceof OperatorError) error.message += '\nEverything is as it was.';
@@ -76,8 +76,12 @@ function remember(patterns: string[]): () => void {
 }
 
 /** Writes the files and what is made from them, and tries both. Returns the path of the migration. */
-async function writeAll(plan: Plan, files: Record<string, string>): Promise<string> {
-  const run = stepsUntilSignal();
+async function writeAll(
+  plan: Plan,
+  files: Record<string, string>,
+  { progress }: Pick<Io, 'progress'>,
+): Promise<string> {
+  const run = stepsUntilSignal(progress);
   const list = 'src/domain/resources.ts';
   const written = { ...files, [list]: withResource(plan, readFileSync(list, 'utf8')) };
   for (const [path, text] of Object.entries(written)) writeFileSync(path, text);
@@ -113,7 +117,7 @@ select list_watch('${plan.table}', '{${countedFields(plan).map(({ column }) => c
  * Returns a function that runs a program, and that throws after a signal, so that all is undone. Ctrl-C ends the
  * program, too.
  */
-function stepsUntilSignal() {
+function stepsUntilSignal(progress: Io['progress']) {
   let ended: string | undefined;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (ended = signal));
   const check = (signal?: string | null) => {
@@ -121,12 +125,13 @@ function stepsUntilSignal() {
   };
   return async (program: string, ...args: string[]): Promise<void> => {
     check(ended);
+    const name = [program, ...args.slice(0, 1)].join(' ');
+    progress(`${name} …`);
     const { error, status, signal, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
     if (error) throw new OperatorError(`${error.message}. Run it by npm run new.`);
     // Lets this process notice the signal.
     await turn();
     check(ended ?? signal);
-    const name = [program, ...args.slice(0, 1)].join(' ');
     if (status !== 0) throw new OperatorError(`${name} failed:\n${firstLinesOf(stderr.trim() || stdout)}`);
   };
 }

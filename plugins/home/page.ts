@@ -69,7 +69,8 @@ const copyable = (text: string, what: string) =>
 
 const keyCommand = 'npm run -s keys -- create --name first --scopes admin';
 const nextCommand = (parent: string) =>
-  `npm run new -- invoice --belongs-to ${parent} --fields 'number:string:unique,amount:cents,status:draft|sent|paid'`;
+  `npm run new -- invoice --belongs-to ${parent} \\
+  --fields 'number:string:unique,amount:cents,status:draft|sent|paid'`;
 
 /** The body of the page. Its script says what comes in. */
 export function homePage(described: Described, seen: Seen): string {
@@ -93,16 +94,18 @@ function heading({ open, settings }: Described, { origin, isReady, isAdmin }: Se
     ? '<span class="badge good">ready</span>'
     : '<span class="badge warn">waits for its database</span>';
   const place = DATABASE_URL ? 'PostgreSQL' : `Embedded Postgres in <code>${escapeHtml(DATA_DIR)}</code>`;
-  const isNear = TRUST_PROXY === '' && /^(localhost|127(\.\d+){3}|::1)$/.test(HOST);
-  const who = isNear ? 'everyone on this machine, and only to them' : 'everyone who can reach it';
+  const near =
+    TRUST_PROXY === '' && /^(localhost|127(\.\d+){3}|::1)$/.test(HOST)
+      ? 'and listens on this machine only'
+      : 'and is open to everyone who can reach it';
   const facts = [
     state + (isAdmin ? ` started at ${startOfProcess()} UTC` : ''),
     `${icon('plug')}<code>${escapeHtml(origin)}</code>`,
     ...(isAdmin ? [`${icon('database')}<span>${place}</span>`] : []),
-    icon('lock') + (open ? `Open to ${who}` : 'Asks for a key or a token'),
+    icon('lock') + (open ? `Needs no key, ${near}` : 'Asks for a key or a token'),
   ];
   const lead = open
-    ? 'Three doors stand open on the same data. Try one: what comes in is seen here at once.'
+    ? 'Three doors stand open on the same data. Try one: what is written shows up here at once.'
     : 'Three doors lead to the same data.';
   return `<section class="hero"><h1>${escapeHtml(serviceTitle)} is running.</h1>
 <p>${lead}</p>
@@ -160,7 +163,7 @@ function creation({ path, contract }: AnyResource, origin: string, open: boolean
     .replace(/^{\s+/, '{')
     .replace(/\s+}$/, '}')
     .replaceAll("'", `'\\''`);
-  const key = open ? '' : ` \\\n  -H "Authorization: Bearer $KEY"`;
+  const key = open ? '' : ` \\\n  -H "Authorization: Bearer $API_KEY"`;
   return `curl ${origin}/api/${path}${key} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`;
 }
 
@@ -171,7 +174,7 @@ function stored({ counted }: Described, { mayRead, counts }: Seen): string {
       .map(each => count(each, counts[each.plural] ?? 0))
       .join('\n')}</nav>`;
   if (mayRead) return '<p class="floor soft">The counts are here when the database is back.</p>';
-  return `<div class="floor soft"><p>What is stored is for callers who may read. The administrator makes the first key on the server, with the embedded database while the service is stopped:</p>${copyable(keyCommand, 'command')}</div>`;
+  return `<div class="floor soft"><p>What is stored is for callers who may read. The administrator makes the first key on the server, with the embedded database while the service is stopped. <code>API_KEY</code> stands for it:</p>${copyable(keyCommand, 'command')}</div>`;
 }
 
 function count(resource: Counted, number: number): string {
@@ -180,7 +183,9 @@ function count(resource: Counted, number: number): string {
   return `<a href="/console#/${path}" data-plural="${plural}" data-name="${name}" data-title="${title}"><b>${number.toLocaleString('en')}</b> <small></small> <span>${escapeHtml(nouns)}</span></a>`;
 }
 
-const next = ({ first }: Described) => `<section class="next"><h2>What is next</h2><ol>
+const next = ({
+  first,
+}: Described) => `<section class="next"><h2>What is next</h2><p class="soft">The guides are files of the project.</p><ol>
 ${step('Look inside', 'Every record, event and key', '<p class="soft">The console finds, shows, corrects and deletes them, and marks what changes.</p>', '<a class="btn" href="/console">Console</a>')}
 ${step('Add a resource', 'Yours: with table, rules, tests', copyable(nextCommand(first.name), 'command'), guide('add-a-resource'))}
 ${step('Let people sign in', 'They read, and write what is theirs', '<p class="soft">Any issuer of tokens will do: one of your own beside this service, Auth0, Keycloak, Supabase.</p>', guide('sign-in'))}

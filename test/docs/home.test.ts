@@ -72,7 +72,7 @@ t.test('where keys are required, a caller who may read gets the counts, as JSON 
   t.notMatch(page.text, /Postgres|started at/, 'who operates it is an admin');
   const { text } = await get(html);
   t.match(text, 'npm run -s keys -- create', 'strangers learn how to get a key');
-  t.match(text, 'Authorization: Bearer $KEY');
+  t.match(text, 'Authorization: Bearer $API_KEY');
   t.notMatch(
     text,
     /<b>\d|Postgres|started at|npm run new|docs\/(running-many|add-a-resource)/,

@@ -78,12 +78,24 @@ function hear({ resource, action, record }, title) {
   else if (action === 'create') answer('rest', `${record?.[title] ?? resource} came in`);
 }
 
+function showState(tone, text) {
+  const badge = document.querySelector('.hero .badge');
+  badge.className = `badge ${tone}`;
+  badge.textContent = text;
+}
+
 /** Hears of every change. The browser comes back after a break by itself, but not after a refusal. */
 function follow() {
   const changes = new EventSource('/api/changes');
-  // What came in before the stream began is counted too.
-  changes.onopen = countSoon;
-  changes.onerror = () => changes.readyState === EventSource.CLOSED && setTimeout(follow, 15_000);
+  changes.onopen = () => {
+    showState('good', 'ready');
+    // What came in before the stream began is counted too.
+    countSoon();
+  };
+  changes.onerror = () => {
+    showState('warn', 'no connection');
+    if (changes.readyState === EventSource.CLOSED) setTimeout(follow, 15_000);
+  };
   for (const { dataset } of cells)
     for (const action of ['create', 'change', 'delete'])
       changes.addEventListener(`${dataset.name}.${action}`, ({ data }) =>

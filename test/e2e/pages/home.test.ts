@@ -74,7 +74,7 @@ t.test('the colours that somebody chooses stay, also in the console', async t =>
   t.ok(await page.getByLabel('Dark').isChecked());
 });
 
-t.test('while the database is away, the page waits for it', async t => {
+t.test('the page waits for a database that is away, and says when the service is gone', async t => {
   let isThere = false;
   const away = await build(t, { database: { ...database, available: () => isThere } });
   const origin = await away.app.listen({ port: 0, host: '127.0.0.1' });
@@ -83,6 +83,9 @@ t.test('while the database is away, the page waits for it', async t => {
   await page.getByText('waits for its database').waitFor();
   isThere = true;
   await page.locator('.floor a[data-plural=users]').waitFor();
+  await page.locator('.badge', { hasText: 'ready' }).waitFor();
+  await away.app.close();
+  await page.locator('.badge', { hasText: 'no connection' }).waitFor();
 });
 
 t.test('without the right to read, the page asks for nothing but itself', async t => {

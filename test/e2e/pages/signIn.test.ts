@@ -9,6 +9,7 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { blocksOf, copyProject, missingPackage, succeeds } from '#test/docs/handbook.ts';
 import { createPostgres } from '#test/helper/database.ts';
+import { ask } from '#test/rig/cluster/ask.ts';
 import { inBothLooks, openBrowser, openPage } from '#test/rig/pages/browser.ts';
 import { makeDataFolder, runCommand, startService, until } from '#test/rig/process.ts';
 import { freePorts } from '#test/rig/servers/ports.ts';
@@ -96,6 +97,8 @@ t.test('people register, write what is theirs, and see what others write', { ski
   const DATA_DIR = makeDataFolder(t);
   const service = await startApi(t, { DATA_DIR });
   await startLogin(t);
+  for (const request of [{ headers: { host: 'bad host%' } }, { method: 'TRACE' }])
+    t.match(await ask(`${site}/api/auth/ok`, request), { status: 400 }, 'a broken request ends nothing');
   const browser = await openBrowser(t);
   const open = async () => {
     const { page } = await openPage(browser, site);
