@@ -49,7 +49,7 @@ t.test('npm run dev serves each change, however it is saved, and keeps the datab
   t.equal(made.status, 201);
   for (const [i, save] of [inPlace, byReplacing, inPlace, byReplacing, byReplacing].entries()) {
     save(`Title ${i}`);
-    await until(`Title ${i} is served`, async () => (await home()).includes(`<h1>Title ${i}</h1>`));
+    await until(`Title ${i} is served`, async () => (await home()).includes(`<title>Title ${i}<`));
   }
   const found = await ask(`${url}/api/users/${made.body.id}`);
   t.same([found.status, found.body], [200, made.body]);
