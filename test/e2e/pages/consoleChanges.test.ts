@@ -134,14 +134,17 @@ t.test('what is typed while a save is under way is there afterwards, and the foc
   await heading(page, 'Tibia');
   const held = Promise.withResolvers<void>();
   await page.route(`**/api/specimens/${id}`, async route => {
+    const response = await route.fetch();
     if (route.request().method() === 'PATCH') await held.promise;
-    await route.continue();
+    await route.fulfill({ response });
   });
   await page.locator('#f-remark').fill('First');
   const sent = page.waitForRequest(request => request.method() === 'PATCH');
   await press(page, 'Control+Enter');
   await sent;
   await page.keyboard.type(', and more');
+  // The stream tells of the change before the answer does.
+  await page.waitForTimeout(1000);
   held.resolve();
   await page.getByText('Saved.').waitFor();
   t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First');

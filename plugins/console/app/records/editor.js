@@ -30,8 +30,11 @@ export function editor(list, path, record, { read, show, signal }) {
     for (const each of [discard, save]) each.hidden = changes === 0;
     if (choices === 0) banner.querySelector('.row')?.remove();
   }
+  let saving;
   /** Takes over a later state of the record; what is being typed stays. */
   async function merge(theirs) {
+    // It may be what is being saved, told before the answer.
+    await saving?.catch(() => {});
     if (theirs.version <= form.base.version) return;
     const hadChanges = form.changed().length > 0;
     const changed = form.merge(theirs);
@@ -45,7 +48,8 @@ export function editor(list, path, record, { read, show, signal }) {
     const body = form.body([...sent.keys()]);
     if (body === undefined || sent.size === 0) return;
     const headers = { 'if-match': `"${form.base.version}"` };
-    const saved = await call('PATCH', path, { body, headers });
+    saving = call('PATCH', path, { body, headers });
+    const saved = await saving;
     form.saved(saved, sent);
     fill(banner);
     await show(saved);
