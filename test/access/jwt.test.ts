@@ -8,6 +8,7 @@ import { openTokenVerifier } from '#src/access/credentials/jwt.ts';
 import { bearer, openIssuer, seconds } from '#test/helper/access.ts';
 import { build } from '#test/helper/app.ts';
 import { openTestDatabase, testLog } from '#test/helper/database.ts';
+import { serve } from '#test/helper/servers/serve.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -60,6 +61,13 @@ t.test(
     await call('GET', '/api/users', 200, { headers });
   },
 );
+
+t.test('a token gets 503 when the issuer is silent', async t => {
+  const { url } = await serve(t, () => {});
+  const { settings, ...issuer } = await openIssuer(t);
+  const { call } = await build(t, { settings: { ...settings, AUTH_JWKS_URL: url } });
+  await call('GET', '/api/users', 503, { headers: bearer(await issuer.sign()) });
+});
 
 t.test('an issuer that is away is asked once in 5 s, however many tokens name an unknown key', async t => {
   const { settings, ...issuer } = await openIssuer(t);

@@ -3,6 +3,7 @@ import type { Settings } from '#schemas/settings.ts';
 import { type Actor, withIncludedScopes } from '#src/core/actor.ts';
 import { AppError, invalidToken, OperatorError, unavailable } from '#src/core/errors.ts';
 import { setBounded } from '#src/core/kept.ts';
+import { afterAwake } from '#src/core/standstill.ts';
 import type { Database } from '#src/database/database.ts';
 import { operatorReason } from '#src/database/databaseErrors.ts';
 import { repeat } from '#src/database/repeat.ts';
@@ -13,6 +14,8 @@ import { isTrusted } from './trust.ts';
 
 /** Milliseconds for which a verified token is trusted, unless it expires sooner. */
 const trustedFor = 60_000;
+/** Milliseconds in which the issuer must have sent its keys. A starting process is busy meanwhile. */
+const answerTimeout = 3000;
 const keyRefreshInterval = 5 * 60_000;
 /** Milliseconds until the issuer is asked again after it lacked a key or failed. */
 const askAgainAfter = 5000;
@@ -29,13 +32,16 @@ export function openTokenVerifier(
   const keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
     cacheMaxAge: Number.POSITIVE_INFINITY,
     cooldownDuration: askAgainAfter,
-    timeoutDuration: 3000,
+    // Fetching has a limit of its own.
+    timeoutDuration: 60_000,
     [customFetch]: (url, options) => {
       // The key set itself pauses after a success only; this pauses after a failure, too.
       if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
         throw new OperatorError('The issuer was away a moment ago.');
       askedAt = performance.now();
-      return fetch(url, options);
+      const silence = new AbortController();
+      afterAwake(answerTimeout, () => silence.abort(new OperatorError('no answer in time')));
+      return fetch(url, { ...options, signal: silence.signal });
     },
   });
   const checks = {
@@ -106,7 +112,7 @@ export function openTokenVerifier(
   }
 
   function explain(error: unknown): AppError {
-    const isVerdict = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout);
+    const isVerdict = error instanceof errors.JOSEError;
     // The token may be valid, but nobody knows while the issuer's keys are missing: 503, not 401.
     if (!isVerdict || error.code === 'ERR_JOSE_GENERIC' || error.code === 'ERR_JWKS_INVALID') {
       reading.failed(new OperatorError(operatorReason(error) ?? String((error as Error).cause ?? error)));

@@ -1,5 +1,6 @@
 import type postgres from 'postgres';
 import { OperatorError } from '#src/core/errors.ts';
+import { afterAwake } from '#src/core/standstill.ts';
 
 /** The version of patches/postgres+3.4.9.patch that this code needs, and what that patch adds to the driver. */
 const patch = 'fixed-8';
@@ -45,15 +46,11 @@ export class Pool {
 
   /** The rows of an answer; rejects when the server does not answer in time. */
   async ask(text: string, timeout: number): Promise<Record<string, unknown>[]> {
-    // The wait has two halves: if this process stood still, the first ends at once; the answer comes in the second.
     let isSilent = false;
-    const giveUp = () => {
+    const stop = afterAwake(timeout, () => {
       isSilent = true;
       this.reset();
-    };
-    let timer = setTimeout(() => {
-      timer = setTimeout(giveUp, timeout / 2);
-    }, timeout / 2);
+    });
     try {
       return await this.sql.unsafe(text);
     } catch (error) {
@@ -61,7 +58,7 @@ export class Pool {
       // The driver would only say that the connection was destroyed.
       throw Object.assign(new Error(`no answer within ${timeout / 1000} s`), { code: 'CONNECTION_TIMEOUT' });
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 
