@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { JWTPayload } from 'jose';
@@ -65,8 +65,23 @@ t.test(
 t.test('a token gets 503 when the issuer is silent', async t => {
   const { url } = await serve(t, () => {});
   const { settings, ...issuer } = await openIssuer(t);
-  const { call } = await build(t, { settings: { ...settings, AUTH_JWKS_URL: url } });
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: line => void lines.push(line) });
+  const { call } = await build(t, { settings: { ...settings, AUTH_JWKS_URL: url }, log });
   await call('GET', '/api/users', 503, { headers: bearer(await issuer.sign()) });
+  t.match(lines.join(''), '"reason":"no answer within 3 s"');
+});
+
+// Bug: a service that was built slowly answered its first tokens with a 503.
+t.test('a process that stood still does not take the issuer for silent', async t => {
+  const { settings, ...issuer } = await openIssuer(t);
+  const [token, database] = [await issuer.sign(), await openTestDatabase(t)];
+  const check = openTokenVerifier(settings, { log: testLog, database });
+  t.teardown(() => check.close());
+  const found = check.find(token);
+  await turn();
+  for (const end = performance.now() + 3300; performance.now() < end; );
+  t.match(await found, { id: 'someone' });
 });
 
 t.test('an issuer that is away is asked once in 5 s, however many tokens name an unknown key', async t => {

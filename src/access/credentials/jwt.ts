@@ -14,7 +14,7 @@ import { isTrusted } from './trust.ts';
 
 /** Milliseconds for which a verified token is trusted, unless it expires sooner. */
 const trustedFor = 60_000;
-/** Milliseconds in which the issuer must have sent its keys. A starting process is busy meanwhile. */
+/** Milliseconds that the issuer has to send its keys. */
 const answerTimeout = 3000;
 const keyRefreshInterval = 5 * 60_000;
 /** Milliseconds until the issuer is asked again after it lacked a key or failed. */
@@ -32,15 +32,16 @@ export function openTokenVerifier(
   const keys = createRemoteJWKSet(new URL(AUTH_JWKS_URL), {
     cacheMaxAge: Number.POSITIVE_INFINITY,
     cooldownDuration: askAgainAfter,
-    // Fetching has a limit of its own.
-    timeoutDuration: 60_000,
     [customFetch]: (url, options) => {
       // The key set itself pauses after a success only; this pauses after a failure, too.
       if (performance.now() - askedAt < askAgainAfter && !keys.coolingDown)
         throw new OperatorError('The issuer was away a moment ago.');
       askedAt = performance.now();
+      // Replaces the signal of the key set, which would also count the time in which a starting process stands still.
       const silence = new AbortController();
-      afterAwake(answerTimeout, () => silence.abort(new OperatorError('no answer in time')));
+      afterAwake(answerTimeout, () =>
+        silence.abort(new OperatorError(`no answer within ${answerTimeout / 1000} s`)),
+      );
       return fetch(url, { ...options, signal: silence.signal });
     },
   });

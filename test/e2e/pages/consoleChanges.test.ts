@@ -132,19 +132,24 @@ t.test('what is typed while a save is under way is there afterwards, and the foc
   const { id } = await make(specimen, { label: 'Tibia' });
   const { page } = await visit(`#/specimens/${id}`);
   await heading(page, 'Tibia');
+  await page.getByText('Live', { exact: true }).waitFor();
   const held = Promise.withResolvers<void>();
   await page.route(`**/api/specimens/${id}`, async route => {
     const response = await route.fetch();
     if (route.request().method() === 'PATCH') await held.promise;
     await route.fulfill({ response });
   });
+  // The stream tells of the change before the answer does.
+  await page.evaluate(`import(document.querySelector('[src$="/live.js"]').src).then(({ onChange }) => {
+    const { signal } = new AbortController();
+    self.told = new Promise(tell => onChange(change => change.record?.version === 2 && tell(), signal));
+  })`);
   await page.locator('#f-remark').fill('First');
   const sent = page.waitForRequest(request => request.method() === 'PATCH');
   await press(page, 'Control+Enter');
   await sent;
   await page.keyboard.type(', and more');
-  // The stream tells of the change before the answer does.
-  await page.waitForTimeout(1000);
+  await page.evaluate('told');
   held.resolve();
   await page.getByText('Saved.').waitFor();
   t.equal((await call('GET', `/api/specimens/${id}`, 200)).body.remark, 'First');
