@@ -24,7 +24,8 @@ type Choices = Partial<Omit<Parameters<typeof buildApp>[0], 'settings'>> & { set
 /** Builds a whole application on a database of its own, closed when the test ends. */
 export async function build(t: Test, { settings = {}, database, ...others }: Choices = {}) {
   const used = database ?? (await openTestDatabase(t));
-  const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000' });
+  // A busy machine takes seconds for what a test does with thousands of records.
+  const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000', REQUEST_TIMEOUT: '60' });
   const app = await buildApp({
     settings: { ...defaults, ...settings },
     database: used,

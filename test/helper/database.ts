@@ -83,7 +83,7 @@ export async function countRows(db: Connection, table: PgTable): Promise<number>
 export async function openTestDatabase(t: Test): Promise<Database> {
   const database =
     backend === 'postgres'
-      ? openPostgres({ url: await createPostgres(t), connections: 4 }, testLog)
+      ? openPostgres({ url: await createPostgres(t), connections: 4, statementTimeout: 60_000 }, testLog)
       : await openEmbedded({ snapshot }, testLog);
   t.teardown(() => database.close());
   await database.ready;

@@ -5,8 +5,7 @@ import { build } from '#test/helper/app.ts';
 import { burrow } from '#test/world/burrows.ts';
 import { tending } from '#test/world/tendings.ts';
 
-// 10,000 specimens beside other tests take the embedded database longer than a request has by default.
-const { call, newUser, make, database } = await build(t, { settings: { REQUEST_TIMEOUT: 60 } });
+const { call, newUser, make, database } = await build(t);
 
 t.test('a burrow with others is not deleted, and the error counts them', async t => {
   const { id } = await make(burrow);
