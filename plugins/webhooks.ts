@@ -8,6 +8,7 @@ import { readProviders } from '#src/config/providers.ts';
 import { notFound } from '#src/core/errors.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 import { describeSpan, eventAttributes } from '#src/telemetry/tracing.ts';
+import type { Calls } from '#src/webhooks/calls.ts';
 import type { Handlers } from '#src/webhooks/handler.ts';
 import { receiveEvent } from '#src/webhooks/inbox.ts';
 import { verify } from '#src/webhooks/signature.ts';
@@ -20,7 +21,7 @@ interface Options {
   settings: Settings;
   handlers: Handlers;
   metrics: Metrics;
-  callWorkers: () => void;
+  calls: Calls;
   now: () => Date;
 }
 
@@ -77,7 +78,7 @@ const deliveryRoute = (handlers: Handlers) => ({
 });
 
 export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options) => {
-  const { settings, handlers, metrics, callWorkers, now } = options;
+  const { settings, handlers, metrics, calls, now } = options;
   const { providers } = readProviders(settings.WEBHOOK_SECRETS);
   parseAsBytes(app);
   app.post('/webhooks/:provider', deliveryRoute(handlers), async (request, reply) => {
@@ -97,7 +98,7 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
     const delivery = { provider, headers: request.headers, body };
     const receipt = await receiveEvent(writeContext(request), handlers, delivery);
     if (!receipt) return reply.code(400).send('The body is not valid JSON in UTF-8.');
-    if (receipt.outcome === 'received') callWorkers();
+    if (receipt.outcome === 'received') calls.events.call();
     const labels = { provider: provider.name, outcome: receipt.outcome, secret };
     metrics.webhooksReceived.inc(labels);
     const { id: event, eventId, type, customer } = receipt;
@@ -110,7 +111,9 @@ export const webhooks: FastifyPluginAsyncTypebox<Options> = async (app, options)
 /** Keeps the bytes that were signed, whatever media type the sender gives them. */
 function parseAsBytes(app: FastifyInstance): void {
   const anyType = 'application/octet-stream';
-  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
+  app.addContentTypeParser<Buffer>(anyType, { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  );
   // Fastify would refuse a malformed media type before it calls the parser.
   app.addHook('onRequest', (request, _reply, done) => {
     request.raw.headers['content-type'] = anyType;

@@ -1,7 +1,7 @@
 import type { Dismissed, Replayed, WebhookEventDetail } from '#schemas/service/webhookEvent.ts';
 import { commandNamed, mainOf, UsageError } from '#src/command.ts';
 import { printable, printableJson } from '#src/core/text.ts';
-import { parseBody } from '#src/webhooks/envelope.ts';
+import { parseJson } from '#src/core/json.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {
@@ -50,7 +50,7 @@ async function list(session: Session) {
 
 async function show(session: Session) {
   const event = await session.client.call<WebhookEventDetail>('GET', await pathOfEvent(session));
-  const body = parseBody(Buffer.from(event.body)) ?? event.body;
+  const body = parseJson(Buffer.from(event.body)) ?? event.body;
   session.io.out(printableJson(JSON.stringify({ ...event, body }, null, 2)));
 }
 

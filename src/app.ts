@@ -48,11 +48,12 @@ import { refuseSameNames, refuseTakenNames, refuseTakenPath } from './records/na
 import type { Log } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { isTracing } from './telemetry/tracing.ts';
+import { type Calls, openCalls } from './webhooks/calls.ts';
 
 interface AppDependencies {
   settings: Settings;
   database: Database;
-  callWorkers?: () => void;
+  calls?: Calls;
   log: Log;
   metrics?: Metrics;
   domain?: typeof ours;
@@ -65,7 +66,7 @@ interface AppDependencies {
 
 /** The whole application, ready to listen. Everything it does is registered here. */
 export async function buildApp(dependencies: AppDependencies) {
-  const { settings, database, callWorkers = () => {}, log, metrics = new Metrics() } = dependencies;
+  const { settings, database, log, calls = openCalls(database), metrics = new Metrics() } = dependencies;
   const { domain = ours, now = () => new Date(), leaving = () => false } = dependencies;
   const { followed, records, change, example, handlers } = domain;
   const { version } = manifest;
@@ -107,7 +108,7 @@ export async function buildApp(dependencies: AppDependencies) {
   // Refuses callers without the scope of the route.
   await app.register(gate);
   // Gives handlers what they work with: the caller, the limit and the deadline that the hooks above have set.
-  const effects = openEffects(domain.effects, followed, callWorkers);
+  const effects = openEffects(domain.effects, followed, calls.effects.call);
   await app.register(contexts, { database, now, effects });
   // Gives them streams, which use such a context.
   await app.register(streams, { settings, metrics });
@@ -148,8 +149,8 @@ export async function buildApp(dependencies: AppDependencies) {
     examples,
     feed,
   });
-  await app.register(eventRoutes, { prefix: '/api', callWorkers });
-  await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, callWorkers, now });
+  await app.register(eventRoutes, { prefix: '/api', calls });
+  await app.register(webhooks, { prefix: '/api', settings, handlers, metrics, calls, now });
   // Shows what all of the above count, from its registration on.
   await app.register(overviewRoute, { prefix: '/api', settings, database, metrics, log, now });
 

@@ -62,7 +62,7 @@ export function startJobs(
   given: { handlers: Handlers; effects: Effects; followed: Followed[]; jobs: Job[] },
 ) {
   const { settings, database, calls, log, now } = dependencies;
-  const effects = openEffects(given.effects, given.followed, calls.call);
+  const effects = openEffects(given.effects, given.followed, calls.effects.call);
   const { WEBHOOK_RETENTION_DAYS: eventDays, AUDIT_RETENTION_DAYS: auditDays } = settings;
   const jobs = [
     trimming('webhook events', eventDays, trimEvents),

@@ -25,7 +25,7 @@ async function main() {
   await checkPort('PORT', configured.PORT, configured.HOST);
   const runtime = await openRuntime(configured);
   const { settings, log, database, metrics } = runtime;
-  const app = await buildApp({ ...runtime, callWorkers: runtime.calls.call, leaving: () => ending.begun });
+  const app = await buildApp({ ...runtime, leaving: () => ending.begun });
   const jobs = settings.WORKER === 'inside' ? startJobs(runtime, domain) : undefined;
   ending.prepare(runtime, () => close(runtime, app, jobs));
   app.server.prependListener('request', (_request, response) => {

@@ -37,5 +37,8 @@ export const routesOf =
     schema: { ...(schema as object as S), tags: [tag], operationId, summary },
   });
 
+/** The path of a route that has no parameters. */
+export const pathOfRoute = ({ config: { url = '' } }: FastifyRequest) => url;
+
 /** The URL of a request. Use only its path and query: the client may have sent an absolute URL with any host. */
 export const requestTarget = ({ url }: FastifyRequest) => new URL(url, 'http://localhost');

@@ -13,6 +13,7 @@ import {
   WebhookEventList,
 } from '#schemas/service/webhookEvent.ts';
 import { getBacklog } from '#src/webhooks/backlog.ts';
+import type { Calls } from '#src/webhooks/calls.ts';
 import { actOnEvent, actOnEvents, dismissal, getEvent, listEvents, replay } from '#src/webhooks/events.ts';
 import { sendPage, sendResult } from './replies.ts';
 
@@ -20,9 +21,11 @@ const route = routesOf('Webhook events');
 const config = { record: 'webhook event' };
 const one = { params: strict({ event_id: idInPath('event') }), response: { 200: ref(WebhookEventDetail) } };
 
-type Options = { callWorkers: () => void };
-
-export const eventRoutes: FastifyPluginAsyncTypebox<Options> = async (app, { callWorkers }) => {
+export const eventRoutes: FastifyPluginAsyncTypebox<{ calls: Calls }> = async (app, { calls }) => {
+  const callWorkers = () => {
+    calls.events.call();
+    calls.effects.call();
+  };
   app.get(
     '/webhook-events',
     route('listWebhookEvents', 'List received events', 'admin', {

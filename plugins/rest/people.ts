@@ -69,7 +69,8 @@ export const peopleRoutes =
       }),
       async (request, reply) => {
         const { params, query } = request;
-        return sendPage(reply, await listIdentities(readContext(request), people, params.user_id, query));
+        const page = await listIdentities(readContext(request), people, params.user_id, query);
+        return sendPage(reply, page, requestTarget(request).pathname);
       },
     );
     app.post(

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { writeContext } from '#plugins/http/context.ts';
 import { ifMatch, isKnown, sentCondition, setTag, weakEntityTag } from '#plugins/http/requests/conditions.ts';
 import { readKey } from '#plugins/http/requests/idempotency.ts';
-import { requestTarget } from '#plugins/http/routes.ts';
+import { pathOfRoute, requestTarget } from '#plugins/http/routes.ts';
 import type { Context } from '#src/access/context.ts';
 import { type Condition, requireVersion } from '#src/core/conditions.ts';
 import { type Place, withIdempotencyKey } from '#src/records/idempotency.ts';
@@ -23,12 +23,12 @@ const json = 'application/json; charset=utf-8';
 export function sendPage<P extends ListPage<unknown> | CursorPage<unknown>>(
   reply: FastifyReply,
   page: P,
+  path = pathOfRoute(reply.request),
 ): P | FastifyReply {
   const { request } = reply;
   const { meta } = page;
   const query = request.query as object;
-  const { pathname } = requestTarget(request);
-  const link = linkHeader(pathname, 'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta));
+  const link = linkHeader(path, 'total' in meta ? pagesAround(query, meta) : cursorsAround(query, meta));
   if (link !== undefined) reply.header('link', link);
   requireVersion(ifMatch(request));
   const body = String(reply.serialize(page));
@@ -62,7 +62,7 @@ export async function sendChanged<T extends Versioned>(
 export const sendCreated = <T extends { id: string }>(
   reply: FastifyReply,
   create: (context: Context) => Promise<T>,
-  path = requestTarget(reply.request).pathname,
+  path = pathOfRoute(reply.request),
 ) => sendResult(reply.code(201), create, ({ id }) => `${path}/${id}`);
 
 /**
@@ -108,6 +108,7 @@ export async function sendDeleted(
 
 /** Says whether the client wants no body, and names the preference that applies in the response. */
 function isMinimal(reply: FastifyReply): boolean {
+  if (reply.request.headers.prefer === undefined) return false;
   const preferred = preferredReturn(reply.request);
   if (preferred) reply.header('preference-applied', `return=${preferred}`);
   return preferred === 'minimal';

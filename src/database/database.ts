@@ -1,8 +1,8 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Connection } from './connection.ts';
 
-/** What processes tell each other: there is work, somebody follows the changes of records, something was written. */
-export type Message = 'work' | 'follow' | 'write';
+/** What processes tell each other: there is work for workers, somebody follows the changes of records, something was written. */
+export type Message = 'events' | 'effects' | 'follow' | 'write';
 
 /** Short messages to all processes, this one included. They may get lost, so nobody relies on one. */
 export interface Messages {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reasonForLog } from './databaseErrors.ts';
 
@@ -26,12 +25,16 @@ export function repeat(repeated: Repeated) {
   const { work, every, cannotTell = () => false, onAway, log, level = 'error' } = repeated;
   let isAway = false;
   let hasFailed = false;
-  const closing = new AbortController();
-  let call = new AbortController();
+  let isClosing = false;
+  let isCalled = false;
+  /** The pause that the last work has returned. */
+  let fixed: number | undefined;
+  /** Ends the pause, if there is one. */
+  let endPause = () => {};
 
   function failed(error: unknown): void {
     hasFailed = true;
-    if (isAway || closing.signal.aborted) return;
+    if (isAway || isClosing) return;
     isAway = true;
     log[level](reasonForLog(error), repeated.away);
     onAway?.();
@@ -42,21 +45,29 @@ export function repeat(repeated: Repeated) {
     isAway = false;
     log.info(repeated.back);
   }
+  async function pauseFor(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    endPause = resolve;
+    await promise;
+    clearTimeout(timer);
+  }
   async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      // The call is renewed before the work, so that a `workNow` during the work ends the pause after it.
-      call = new AbortController();
-      let pause: number | undefined;
+    while (!isClosing) {
+      // A call during the work ends the pause after it.
+      isCalled = false;
+      fixed = undefined;
       try {
         if (!cannotTell()) {
-          pause = (await work()) ?? undefined;
+          fixed = (await work()) ?? undefined;
           succeeded();
         }
       } catch (error) {
         if (!cannotTell(error)) failed(error);
       }
       hasFailed = false;
-      await (pause === undefined ? pauseFor(every, call.signal) : pauseFor(pause, closing.signal));
+      const isOver = isClosing || (fixed === undefined ? isCalled : fixed <= 0);
+      if (!isOver) await pauseFor(fixed ?? every);
     }
   }
   // Starts after the loop is returned, because the work may use it.
@@ -67,17 +78,15 @@ export function repeat(repeated: Repeated) {
     /** Reports a failure seen elsewhere. The service is back when a call succeeds and nothing failed meanwhile. */
     failed,
     /** Ends the pause, but not one that the work returned. */
-    // Without a reason, `abort` would make an error with a stack at each call.
-    workNow: () => call.abort('now'),
+    workNow: () => {
+      isCalled = true;
+      if (fixed === undefined) endPause();
+    },
     /** Ends any pause; settles when the running work has ended. */
     close: (): Promise<void> => {
-      closing.abort();
-      call.abort();
+      isClosing = true;
+      endPause();
       return running;
     },
   };
-}
-
-async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (milliseconds > 0) await sleep(milliseconds, undefined, { signal }).catch(() => {});
 }

@@ -135,7 +135,7 @@ export function startEffects(
     away: 'Effects cannot be taken.',
     back: 'Effects are taken again.',
   });
-  calls.onCall(looking.workNow);
+  calls.effects.onCall(looking.workNow);
 
   return {
     /** Gives effects that run the time of requests, then leaves them to other workers. */

@@ -78,11 +78,20 @@ export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) 
   const columns = Object.keys(getTableColumns(table)).map(name => [name, sql.placeholder(name)]);
   const row: T['$inferInsert'] = Object.fromEntries(columns);
   const written = builder.$with('written').as(builder.insert(table).values(row).returning({ id: table.id }));
+  const action = `${name}.create` as const;
+  /** What is the same in each entry. A parameter would cost more. */
+  const same: Partial<Record<string, SQL>> = {
+    action: sql.raw(`'${action}'`),
+    recordId: sql`${written.id}::text`,
+    changed: sql`'{}'`,
+    version: sql`1`,
+  };
   /** The members of the entry by placeholder. The prefix keeps them apart from members of the record, such as `id`. */
-  const ofEntry = new Map<string, keyof Entry>();
+  const ofEntry: [string, keyof Entry][] = [];
   const entryColumns = Object.entries(getTableColumns(auditLog)).map(([member, column]) => {
-    if (is(column.default, SQL)) return column.default;
-    ofEntry.set(`entry ${member}`, member as keyof Entry);
+    const value = same[member] ?? column.default;
+    if (is(value, SQL)) return value;
+    ofEntry.push([`entry ${member}`, member as keyof Entry]);
     return sql`${sql.placeholder(`entry ${member}`)}::${sql.raw(column.getSQLType())}`;
   });
   const insert = rowsOf(
@@ -96,10 +105,12 @@ export function insertWithEntry<T extends ResourceTable>(resource: Recorded<T>) 
     // `registerMe` passes the id in `members`, because the entry names the new person as the actor.
     const record = { ...newRecord(context), ...members };
     const write = { recordId: record.id, version: 1, sides: [makeSide(resource, record)] };
-    const { details, sides, ...plain } = makeEntry(context, `${name}.create`, write);
-    const entry = { ...plain, details: details && JSON.stringify(details), sides: JSON.stringify(sides) };
+    const entry = makeEntry(context, action, write);
     const values: Record<string, unknown> = { ...record };
-    for (const [placeholder, member] of ofEntry) values[placeholder] = entry[member];
+    for (const [placeholder, member] of ofEntry) {
+      const value = entry[member];
+      values[placeholder] = value instanceof Object ? JSON.stringify(value) : value;
+    }
     await insert(context.db, values);
     return record;
   };

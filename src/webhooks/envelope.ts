@@ -5,17 +5,6 @@ import type { Preset, Source } from '#src/config/presets.ts';
 import { fits, truncateForColumn } from '#src/core/text.ts';
 import type { Headers } from './signature.ts';
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
-/** The parsed body; undefined when it is not JSON in UTF-8. */
-export function parseBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(decoder.decode(body));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Seconds by which the clock of a provider may be ahead. An event further ahead would supersede later ones. */
 const mostAhead = 300;
 /** An earlier time, such as 0, is a mistake: an event with it would never have an effect. */

@@ -6,6 +6,7 @@ import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
 import type { Context } from '#src/access/context.ts';
 import type { Provider } from '#src/config/providers.ts';
 import { newRecord } from '#src/core/ids.ts';
+import { parseJson } from '#src/core/json.ts';
 import { keptIn } from '#src/core/kept.ts';
 import type { Connection } from '#src/database/connection.ts';
 import { databaseFailure, isOutage } from '#src/database/databaseErrors.ts';
@@ -14,7 +15,7 @@ import { statement } from '#src/database/statements/statement.ts';
 import { oneAtATime } from '#src/database/turns.ts';
 import { write } from '#src/database/write.ts';
 import { traceparent } from '#src/telemetry/tracing.ts';
-import { parseBody, readEnvelope } from './envelope.ts';
+import { readEnvelope } from './envelope.ts';
 import { type Handlers, handlerFor } from './handler.ts';
 import { eventKeyOf } from './queue.ts';
 import type { Headers } from './signature.ts';
@@ -48,7 +49,7 @@ export async function receiveEvent(context: Context, handlers: Handlers, deliver
 }
 
 function readEvent(context: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
-  const parsed = parseBody(body);
+  const parsed = parseJson(body);
   if (parsed === undefined) return undefined;
   const { version: _, ...record } = newRecord(context);
   const { name, preset } = provider;

@@ -1,10 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import type { Context } from '#src/access/context.ts';
+import { parseJson } from '#src/core/json.ts';
 import { compileCheck } from '#src/core/validation.ts';
 import { arrayText } from '#src/database/statements/insertRows.ts';
 import { statement } from '#src/database/statements/statement.ts';
-import { parseBody } from './envelope.ts';
 import type { IncomingEvent } from './handler.ts';
 import { hasFingerprint } from './queue.ts';
 
@@ -29,7 +29,7 @@ export function payloadReader<T extends TSchema>(schema: T) {
       const rows = await findBodies(db, { fingerprints });
       const bodies = new Map(rows.map(({ id, body }) => [id, body]));
       for (const event of some) {
-        const payload = parseBody(bodies.get(event.id) as Buffer);
+        const payload = parseJson(bodies.get(event.id) as Buffer);
         const [violation] = check(payload) ?? [];
         if (violation)
           throw new Error(`The payload is not as expected: ${violation.path || 'it'} ${violation.message}.`);

@@ -57,10 +57,10 @@ export async function processBatch(
 ): Promise<IncomingEvent[]> {
   need(context, 'admin');
   async function work(inside: Context) {
-    // Sends all four at once. `ours` says whether the batch is still ours; then it ends with this transaction.
+    // Sends all at once. `ours` says whether the batch is still ours; then it ends with this transaction.
     const [, claimed, ours, found] = await Promise.all([
       waitLongerForLocks(inside.db),
-      claimEvents(inside.db, { id: batch.id, fingerprints: arrayText(batch.fingerprints) }),
+      claimEvents(inside.db, batch.id),
       endBatch(inside.db, batch.id),
       findEvents(inside.db, { fingerprints: arrayText(batch.fingerprints) }),
     ]);

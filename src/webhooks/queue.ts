@@ -126,23 +126,39 @@ export async function workOnBatch<T>(
 const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
 
+const claim = statement({ fingerprint, provider, isFree }, (builder, columns) => {
+  const taken = sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`;
+  const claimed = builder
+    .select({ ...columns, isFree: isFree.as('is_free') })
+    .from(webhookQueue)
+    .where(
+      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${begunAt}`,
+    )
+    // Makes PostgreSQL look up one event after the other. It would compare each with each.
+    .limit(1)
+    .for('update', { skipLocked: true })
+    .as('claimed');
+  return builder
+    .select({ fingerprint: claimed.fingerprint, provider: claimed.provider, isFree: claimed.isFree })
+    .from(webhookBatches)
+    .crossJoin(taken)
+    .crossJoinLateral(claimed)
+    .where(eq(batch, sql.placeholder('id')));
+});
+
 /**
  * Locks the events of a batch until the end of the transaction. `isFree` is false if another worker serves the
  * customer.
  */
-export const claimEvents = statement({ fingerprint, provider, isFree }, (builder, columns) =>
-  builder
-    .select(columns)
-    .from(webhookQueue)
-    .innerJoin(webhookBatches, eq(batch, sql.placeholder('id')))
-    .innerJoin(
-      sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`,
-      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${begunAt}`,
-    )
-    // Makes PostgreSQL use the index, also by the plan that it has kept since the queue was empty.
-    .where(sql`${fingerprint} in (select unnest(${sql.placeholder('fingerprints')}::bytea[]))`)
-    .for('update', { of: webhookQueue, skipLocked: true }),
-);
+export async function claimEvents(db: Connection, id: string) {
+  const [, claimed] = await Promise.all([
+    // Makes PostgreSQL use the index: the plan that it keeps since the queue was empty would read a long queue.
+    db.rows('set local enable_seqscan = off', []),
+    claim(db, { id }),
+    db.rows('set local enable_seqscan to default', []),
+  ]);
+  return claimed;
+}
 
 /** When this process first saw each batch that nobody has locked. */
 const unlocked = new Map<string, number>();
@@ -166,9 +182,16 @@ export async function endDeadBatch(db: Connection) {
   return dead === undefined ? undefined : endBatch(db, dead);
 }
 
+const deleteBatch = statement({ fingerprints, providers, begunAt }, (builder, columns) =>
+  builder
+    .delete(webhookBatches)
+    .where(eq(batch, sql.placeholder('id')))
+    .returning(columns),
+);
+
 /** Ends a batch, and returns its events and when it began; undefined if it has ended before. */
 export async function endBatch(db: Connection, id: string) {
-  const [ended] = await orm(db).delete(webhookBatches).where(eq(batch, id)).returning();
+  const [ended] = await deleteBatch(db, { id });
   if (!ended) return undefined;
   const { providers: names, begunAt: begun } = ended;
   const keys = ended.fingerprints.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string }));

@@ -45,6 +45,8 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
       (inside, batch) => processBatch(inside, handlers, batch, check),
       async (error, batch) => {
         await endAttempt(error, batch);
+        // Its events are tried alone from now on.
+        alone.workNow();
         return [];
       },
     );
@@ -84,12 +86,8 @@ export function startWorker(dependencies: WorkerDependencies, handlers: Handlers
     const died = new Error('The process ended, or lost its database.');
     return (await endAttempt(died)) ? 0 : work(true);
   });
-  const together = repeatLook(async () => {
-    const pause = await work(false);
-    if (pause === 0) alone.workNow();
-    return pause;
-  });
-  calls.onCall(together.workNow);
+  const together = repeatLook(() => work(false));
+  calls.events.onCall(together.workNow);
   return {
     endAttempt,
     close: () => Promise.all([together, alone].map(loop => loop.close())),

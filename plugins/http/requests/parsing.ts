@@ -6,6 +6,7 @@ import fp from 'fastify-plugin';
 import { badRequest, unsupportedMediaType } from '#plugins/http/errors.ts';
 import { componentsIn, strict } from '#schemas/parts/common.ts';
 import { type AppError, invalid } from '#src/core/errors.ts';
+import { parseJson } from '#src/core/json.ts';
 import { keptIn } from '#src/core/kept.ts';
 import { compileCheck } from '#src/core/validation.ts';
 
@@ -18,7 +19,6 @@ declare module 'fastify' {
 
 const partNames = { body: 'body', querystring: 'query', params: 'path', headers: 'header' } as const;
 const noQuery = strict({});
-const byteOrderMark = '\ufeff';
 
 /** Parses bodies strictly, checks each part of a request by its schema, and writes responses by theirs. */
 async function register(app: FastifyInstance): Promise<void> {
@@ -30,9 +30,9 @@ async function register(app: FastifyInstance): Promise<void> {
   app.addContentTypeParser<Buffer>(
     ['application/json', 'application/merge-patch+json'],
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
+    (request, body, done) => {
       request.rawBody = body;
-      return parseBody(request, body);
+      done(...readBody(request, body));
     },
   );
 
@@ -114,31 +114,23 @@ function countHosts(rawHeaders: string[]): number {
   return count;
 }
 
-function parseBody({ headers, method }: FastifyRequest, bytes: Buffer): unknown {
+/** The refusal of a body, or null and its value. */
+function readBody({ headers, method }: FastifyRequest, bytes: Buffer): [AppError | null, unknown?] {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
   if (method !== 'PATCH' && /^application\/merge-patch/i.test(type))
-    throw unsupportedMediaType('A merge patch requires PATCH. Send application/json.');
-  if (encoding !== 'identity') throw unsupportedMediaType('Compressed bodies are not supported.');
+    return [unsupportedMediaType('A merge patch requires PATCH. Send application/json.')];
+  if (encoding !== 'identity') return [unsupportedMediaType('Compressed bodies are not supported.')];
   // Many clients send a content type with a DELETE that has no body.
-  if (bytes.length === 0 && method === 'DELETE') return undefined;
-  if (bytes.length === 0) throw badRequest('The body is empty. Send a JSON object.');
-  // Decoding would store replacement characters instead of the invalid bytes.
-  if (!isUtf8(bytes)) throw badRequest('The body is not valid UTF-8.');
-  return parseJson(bytes.toString('utf8'));
+  if (bytes.length === 0 && method === 'DELETE') return [null];
+  if (bytes.length === 0) return [badRequest('The body is empty. Send a JSON object.')];
+  const value = parseJson(bytes);
+  if (value !== undefined) return [null, value];
+  return [badRequest(`The body is not valid ${isUtf8(bytes) ? 'JSON' : 'UTF-8'}.`)];
 }
 
 /** Refuses members that the route would ignore: a client that sends `dryRun` wants nothing done. */
 async function refuseMembers({ body }: FastifyRequest) {
   if (Object.keys(body ?? {}).length > 0) throw badRequest('This request must not have a body.');
-}
-
-/** Keeps `__proto__` as a member, which the schemas refuse by name. */
-function parseJson(text: string): object | null {
-  try {
-    return JSON.parse(text.startsWith(byteOrderMark) ? text.slice(1) : text);
-  } catch {
-    throw badRequest('The body is not valid JSON.');
-  }
 }
 
 /** Query parameters are strings: digits and words become numbers and booleans where the schema has those. */

@@ -3,7 +3,8 @@ import type { Source } from '#src/config/presets.ts';
 import type { Provider } from '#src/config/providers.ts';
 import { mergePatch } from '#src/core/mergePatch.ts';
 import { handlers } from '#src/domain/handlers/index.ts';
-import { member, parseBody, readEnvelope } from '#src/webhooks/envelope.ts';
+import { parseJson } from '#src/core/json.ts';
+import { member, readEnvelope } from '#src/webhooks/envelope.ts';
 import { handlerFor } from '#src/webhooks/handler.ts';
 import { sign } from '#src/webhooks/signature.ts';
 
@@ -47,7 +48,7 @@ export function eventFromFile(provider: Provider, path: string, { type, id }: Wa
 function signed(provider: Provider, body: Buffer, { id, headers }: Pick<Sample, 'headers'> & { id: string }) {
   const now = new Date();
   const all = { 'content-type': 'application/json', ...headers, ...sign(provider, body, { now, id }) };
-  const { eventId, type, customer } = readEnvelope(provider, all, body, parseBody(body), now);
+  const { eventId, type, customer } = readEnvelope(provider, all, body, parseJson(body), now);
   return { body, headers: all, eventId, type, customer };
 }
 

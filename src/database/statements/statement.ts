@@ -2,10 +2,11 @@ import {
   Column,
   DrizzleQueryError,
   drizzle,
-  fillPlaceholders,
   type GetColumnData,
   is,
+  Param,
   PgDialect,
+  Placeholder,
   type SQL,
   type SQLWrapper,
   sql,
@@ -49,8 +50,9 @@ const dialect = new PgDialect();
 /** Does what `statement` does without mapping the rows, for statements whose rows hold more than a record. */
 export function rowsOf(query: SQLWrapper, isRare = false) {
   const { sql: text, params } = dialect.sqlToQuery(query.getSQL());
+  const readers = params.map(parameterReader);
   return async (connection: Connection, values: Values = {}): Promise<unknown[][]> => {
-    const filled = fillPlaceholders(params, values);
+    const filled = readers.map(read => read(values));
     try {
       return await connection.rows(text, filled, isRare);
     } catch (cause) {
@@ -58,6 +60,16 @@ export function rowsOf(query: SQLWrapper, isRare = false) {
       throw new DrizzleQueryError(text, filled, cause as Error);
     }
   };
+}
+
+/** Decides once what a parameter is: a constant, or one of the values. Drizzle decides that at each call. */
+function parameterReader(parameter: unknown): (values: Values) => unknown {
+  const value = is(parameter, Param) ? parameter.value : parameter;
+  if (!is(value, Placeholder)) return () => parameter;
+  const { name } = value;
+  return is(parameter, Param)
+    ? values => parameter.encoder.mapToDriverValue(values[name])
+    : values => values[name];
 }
 
 /**

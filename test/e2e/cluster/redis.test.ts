@@ -163,11 +163,11 @@ t.test(
     const notified: string[] = [];
     await listener.listen(serviceName, message => notified.push(message));
     let isCalled = false;
-    worker.messages?.onMessage('work', () => {
+    worker.messages?.onMessage('events', () => {
       isCalled = true;
     });
     await until('it is called', async () => {
-      openCalls(server).call();
+      openCalls(server).events.call();
       await sleep(50);
       return isCalled;
     });

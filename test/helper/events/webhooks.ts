@@ -163,7 +163,7 @@ export async function buildReceiver(
     return jobs;
   };
   const jobs = restart();
-  const app = await build(t, { ...shared, domain: given, callWorkers: calls.call });
+  const app = await build(t, { ...shared, domain: given, calls });
 
   /** Sends a body signed as the provider signs it, and expects the status. */
   async function deliver(
