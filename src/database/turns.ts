@@ -16,11 +16,11 @@ export const fewAtATime = new Shares(4);
 
 /** The turns of one write. */
 export class Turns {
-  readonly #lines: Lines;
+  #lines: Lines;
   readonly #taken = new Map<string, Shares>();
 
   constructor(lines: Lines) {
-    this.#lines = { ...lines };
+    this.#lines = lines;
   }
 
   /** Waits for the turns in a fixed order, so that no two writes wait for each other until both time out. */
@@ -28,16 +28,17 @@ export class Turns {
     for (const name of Object.keys(this.#lines).sort()) {
       const line = this.#lines[name] as Shares;
       if (this.#taken.has(name)) continue;
-      await line.begin(name, end).catch(() => {
-        throw new LockedOut(name);
-      });
+      if (!line.take(name))
+        await line.begin(name, end).catch(() => {
+          throw new LockedOut(name);
+        });
       this.#taken.set(name, line);
     }
   }
 
   /** Adds the turns of a write inside a transaction, which may not wait: fails when another write has one of them. */
   claim(lines: Lines): void {
-    Object.assign(this.#lines, lines);
+    this.#lines = { ...this.#lines, ...lines };
     for (const [name, line] of Object.entries(lines)) {
       if (this.#taken.has(name)) continue;
       if (!line.take(name)) throw new LockedOut(name);

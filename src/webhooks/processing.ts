@@ -11,7 +11,7 @@ import { statement } from '#src/database/statements/statement.ts';
 import { inTransaction, waitLongerForLocks } from '#src/database/write.ts';
 import type { StatusEvent } from '#src/subscriptions/applyEvents.ts';
 import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';
-import { eventAttributes, inSpan } from '#src/telemetry/tracing.ts';
+import { eventAttributes, inSpan, isTracing } from '#src/telemetry/tracing.ts';
 import { type Handlers, handlerFor, type IncomingEvent, incomingColumns } from './handler.ts';
 import {
   type Batch,
@@ -129,6 +129,7 @@ async function handleEvents(context: Context, handlers: Handlers, events: Incomi
 
 /** Does work as a part of the trace of each event. */
 function inSpans(events: IncomingEvent[], work: () => Promise<void>): Promise<void> {
+  if (!isTracing()) return work();
   return events.reduceRight((inner, { id, eventId, traceparent }) => {
     const options = { parent: traceparent ?? undefined, attributes: eventAttributes(id, eventId) };
     return () => inSpan('process webhook event', options, inner);

@@ -20,7 +20,15 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The time, on the clock of `performance.now()`, at which a request that takes too long gets a 503. */
     deadline: number;
+    /** What ends with the response; null before the handler starts, and after the response. */
+    flight: Flight | null;
   }
+}
+
+/** The timer of the deadline, and the account that a request is counted for. */
+interface Flight {
+  timer: NodeJS.Timeout;
+  account: string | undefined;
 }
 
 /** All in milliseconds. */
@@ -44,35 +52,33 @@ async function register(app: FastifyInstance, options: Options): Promise<void> {
   app.decorate('pressure', { inFlight: 0 });
   const { pressure } = app;
   app.decorateRequest('deadline', Number.POSITIVE_INFINITY);
+  app.decorateRequest('flight', null);
   const shares = new Shares(Math.ceil(settings.MAX_IN_FLIGHT / 4));
   const timeout = handlerTimeout(settings);
   const help = 'Requests that are being processed.';
   metrics.watch('http_requests_in_flight', help, () => pressure.inFlight);
   const refusal = openShedding(app, options);
 
-  /** The requests whose handlers run, in the order of their deadlines, and the accounts that they are counted for. */
-  const flights = new Map<FastifyReply, string | undefined>();
+  // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
   function begin(request: FastifyRequest, reply: FastifyReply, account?: string): void {
     request.deadline = performance.now() + timeout;
-    flights.set(reply, account);
+    const timer = setTimeout(() => {
+      if (!reply.sent) reply.send(tookTooLong());
+    }, timeout);
+    request.flight = { timer, account };
     if (account !== undefined) pressure.inFlight++;
     // `onSend` does not run when the client leaves before the response.
-    reply.raw.once('close', () => end(reply));
+    reply.raw.once('close', () => end(request));
   }
-  function end(reply: FastifyReply): void {
-    const account = flights.get(reply);
-    if (!flights.delete(reply) || account === undefined) return;
+  function end(request: FastifyRequest): void {
+    if (request.flight === null) return;
+    const { timer, account } = request.flight;
+    request.flight = null;
+    clearTimeout(timer);
+    if (account === undefined) return;
     shares.give(account);
     pressure.inFlight--;
   }
-  // Fastify's own `handlerTimeout` stops its clock once a body has been read (fastify/fastify#6725).
-  const timer = setInterval(() => {
-    for (const [reply] of flights) {
-      if (reply.request.deadline > performance.now()) break;
-      if (!reply.sent) reply.send(tookTooLong());
-    }
-  }, sampleEvery).unref();
-  app.addHook('onClose', async () => clearInterval(timer));
 
   app.addHook('onRequest', (request, _reply, done) => done(isCounted(request) ? refusal() : undefined));
   app.addHook('preHandler', (request, reply, done) => {
@@ -85,8 +91,8 @@ async function register(app: FastifyInstance, options: Options): Promise<void> {
     begin(request, reply, account);
     done();
   });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    end(reply);
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    end(request);
     done();
   });
 }
