@@ -1,7 +1,7 @@
 import type { Dismissed, Replayed, WebhookEventDetail } from '#schemas/service/webhookEvent.ts';
 import { commandNamed, mainOf, UsageError } from '#src/command.ts';
-import { printable, printableJson } from '#src/core/text.ts';
 import { parseJson } from '#src/core/json.ts';
+import { printable, printableJson } from '#src/core/text.ts';
 import { listen } from './lib/webhook/listen.ts';
 import { send } from './lib/webhook/send.ts';
 import {

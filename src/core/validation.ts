@@ -1,10 +1,11 @@
 import type { IntegerOptions, StringOptions, TSchema } from '@sinclair/typebox';
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats, { type FormatName } from 'ajv-formats';
 import { anyJson, componentsIn, idPattern, wholeText } from '#schemas/parts/common.ts';
 import type { Violation } from '#schemas/parts/error.ts';
 import { filterOf, words } from '#schemas/parts/filters.ts';
 import { readInstant } from './instants.ts';
+import { keptIn } from './kept.ts';
 import { suggestName, truncate, withArticle } from './text.ts';
 
 /** A body with 30,000 unknown members must not cost 30,000 messages. */
@@ -55,12 +56,17 @@ export function isStorableJson(value: unknown, depth = 100): boolean {
 }
 ajv.addKeyword({ keyword: anyJson, validate: (_: true, value: unknown) => isStorableJson(value) });
 
+const compiled = new Map<string, ValidateFunction>();
+
 /** A function that fills in defaults and returns the violations of a value, or undefined. */
 export function compileCheck(schema: TSchema, part: Violation['in']) {
-  // Each application of a process makes some schemas anew, with equal names. Compiled checks keep those that they had.
-  for (const [id, component] of componentsIn(schema))
-    if (ajv.schemas[id]?.schema !== component) ajv.removeSchema(id).addSchema(component);
-  const validate = ajv.compile(schema);
+  const components = [...componentsIn(schema)];
+  // Compiles each schema once: each application of a process makes some anew, with equal names.
+  const validate = keptIn(compiled, JSON.stringify([schema, components]), () => {
+    for (const [id, component] of components)
+      if (ajv.schemas[id]?.schema !== component) ajv.removeSchema(id).addSchema(component);
+    return ajv.compile(schema);
+  });
   return (value: unknown): Violation[] | undefined =>
     validate(value) ? undefined : violations(validate.errors ?? [], part);
 }

@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t, { type Test } from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { auditLog } from '#drizzle/tables/service/auditLog.ts';

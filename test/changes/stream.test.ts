@@ -1,3 +1,4 @@
+// runs: also on embedded
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { recordWrites } from '#src/records/audit.ts';

@@ -1,3 +1,4 @@
+// runs: also on embedded
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { eq } from '#drizzle/orm.ts';

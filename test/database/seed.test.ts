@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import { readAmounts, seed, seedRecord } from '#scripts/lib/seed.ts';
 import { user } from '#src/domain/users.ts';

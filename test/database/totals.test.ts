@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Report } from '#src/core/progress.ts';
 import { repairCounts } from '#src/database/totals.ts';
-import { backend, openTestDatabase } from '#test/helper/database.ts';
+import { openTestDatabase } from '#test/helper/database.ts';
 import { any, below, seed } from '#test/helper/values/random.ts';
 import { burrows, foldAll, openSessions, type Session, watched, writeOnce, wrongLists } from './sessions.ts';
 
@@ -28,14 +28,6 @@ t.test(`totals and pages are exact during a storm of writes, TEST_SEED=${seed}`,
   const session = await openSessions(t);
   const first = session();
   await first.run(`select list_watch('notes', '{specimen_id,kind}')`);
-  if (backend === 'embedded') {
-    for (let step = 0; step < 60; step++) {
-      await writeOnce(first, { isolations: ['read committed'], endings: ['commit', 'commit', 'rollback'] });
-      if (below(3) === 0) await first.run(`select list_fold(${1 + below(3000)})`);
-      if (below(6) === 0) t.same(await wrongLists(first), [], `after step ${step}`);
-    }
-    return checkBlocks(t, first);
-  }
   await storm(t, session);
   await checkBlocks(t, first);
 });

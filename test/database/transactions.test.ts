@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import type { Connection } from '#src/database/connection.ts';
 import { openTestDatabase } from '#test/helper/database.ts';

@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import type { User } from '#schemas/user.ts';
 import { buildGraphQL, fill } from '#test/helper/graphql.ts';

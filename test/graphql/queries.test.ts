@@ -1,3 +1,4 @@
+// runs: also on embedded
 import { buildSchema } from 'graphql';
 import t from 'tap';
 import { schemaText } from '#plugins/graphql/schema.ts';

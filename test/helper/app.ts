@@ -3,6 +3,7 @@ import type { Settings } from '#schemas/settings.ts';
 import type { User } from '#schemas/user.ts';
 import { buildApp } from '#src/app.ts';
 import { readSettings } from '#src/config/settings.ts';
+import { keptIn } from '#src/core/kept.ts';
 import { user } from '#src/domain/users.ts';
 import type { AnyResource } from '#src/records/resource.ts';
 import { domain } from '#test/world/index.ts';
@@ -19,24 +20,40 @@ export interface Call {
 
 export type { Answer };
 
+type App = Awaited<ReturnType<typeof buildApp>>;
 type Choices = Partial<Omit<Parameters<typeof buildApp>[0], 'settings'>> & { settings?: Partial<Settings> };
 
+const contracts = new WeakMap<object, Map<string, Contract>>();
+/** Makes one contract for all applications with the same routes: it takes longer to make than an application. */
+async function contractOf(app: App, { AUTH_MODE }: Settings, world: object): Promise<Contract> {
+  const routes = app.routes.map(({ method, url, config }) => [method, url, config?.scope]);
+  const known = keptIn(contracts, world, () => new Map());
+  const key = JSON.stringify([AUTH_MODE, routes]);
+  const contract = known.get(key) ?? new Contract((await app.documentWriter()).swagger());
+  known.set(key, contract);
+  return contract;
+}
+
 /** Builds a whole application on a database of its own, closed when the test ends. */
-export async function build(t: Test, { settings = {}, database, ...others }: Choices = {}) {
-  const used = database ?? (await openTestDatabase(t));
+export async function build(
+  t: Test,
+  { settings = {}, database, domain: world = domain, ...others }: Choices = {},
+) {
+  const opened = database ?? (await openTestDatabase(t));
   // A busy machine takes seconds for what a test does with thousands of records.
   const defaults = readSettings({ NODE_ENV: 'test', RATE_LIMIT_MAX: '1000000', REQUEST_TIMEOUT: '60' });
+  const used = { ...defaults, ...settings };
   const app = await buildApp({
-    settings: { ...defaults, ...settings },
-    database: used,
+    settings: used,
+    database: opened,
     log: testLog,
-    domain,
+    domain: world,
     // A limit would mistake a busy machine for an overloaded service.
     maxDelay: Number.POSITIVE_INFINITY,
     ...others,
   });
   t.teardown(() => app.close());
-  const contract = new Contract((await app.documentWriter()).swagger());
+  const contract = await contractOf(app, used, world);
 
   /** Sends a request; `lie` says how the answer contradicts the served document. */
   async function send(method: string, url: string, { body, raw, headers = {} }: Call = {}) {
@@ -76,5 +93,5 @@ export async function build(t: Test, { settings = {}, database, ...others }: Cho
   const make = <R extends AnyResource>(resource: R, members: Partial<RecordOf<R>> = {}) =>
     makeRecord(call, resource, members) as Promise<RecordOf<R>>;
 
-  return { app, send, call, newUser, make, database: used };
+  return { app, send, call, newUser, make, database: opened };
 }

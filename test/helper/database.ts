@@ -119,7 +119,9 @@ export async function createPostgres(
   const servers = [url.href, ...nodes].map(url => postgres(url, { max: 1, onnotice: () => {} }));
   const onAll = (text: string) => Promise.all(servers.map(server => server.unsafe(text)));
   const template = empty ? 'template0' : 'triport_template';
-  await onAll(`create database ${name} encoding '${encoding}' ${locale} template ${template}`);
+  await onAll(
+    `create database ${name} encoding '${encoding}' ${locale} template ${template} strategy file_copy`,
+  );
   t.teardown(async () => {
     // The database of the coordinator goes first: its daemon opens sessions on the others.
     for (const server of servers) {

@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import { build } from '#test/helper/app.ts';
 import { specimen } from '#test/world/specimens.ts';

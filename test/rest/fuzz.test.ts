@@ -1,4 +1,4 @@
-// runs: long, on embedded
+// runs: long
 import fc from 'fast-check';
 import t from 'tap';
 import { user } from '#src/domain/users.ts';

@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import { build } from '#test/helper/app.ts';
 import { any, below, seed } from '#test/helper/values/random.ts';

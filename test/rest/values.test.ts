@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import { buildGraphQL } from '#test/helper/graphql.ts';
 import { specimen } from '#test/world/specimens.ts';

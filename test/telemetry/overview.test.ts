@@ -1,4 +1,4 @@
-// runs: in its own process, on embedded, on postgres
+// runs: in its own process
 import { hostname } from 'node:os';
 import t from 'tap';
 import { revokeKey } from '#src/people/apiKeys.ts';

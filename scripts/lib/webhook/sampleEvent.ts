@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Source } from '#src/config/presets.ts';
 import type { Provider } from '#src/config/providers.ts';
+import { parseJson } from '#src/core/json.ts';
 import { mergePatch } from '#src/core/mergePatch.ts';
 import { handlers } from '#src/domain/handlers/index.ts';
-import { parseJson } from '#src/core/json.ts';
 import { member, readEnvelope } from '#src/webhooks/envelope.ts';
 import { handlerFor } from '#src/webhooks/handler.ts';
 import { sign } from '#src/webhooks/signature.ts';

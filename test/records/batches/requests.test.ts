@@ -1,3 +1,4 @@
+// runs: also on embedded
 import t from 'tap';
 import { type Answer, build } from '#test/helper/app.ts';
 import { countRows } from '#test/helper/database.ts';

@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, also on embedded
 import t, { type Test } from 'tap';
 import { newRecord } from '#src/core/ids.ts';
 import { orm } from '#src/database/connection.ts';

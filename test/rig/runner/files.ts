@@ -4,33 +4,29 @@ import { OperatorError } from '#src/core/errors.ts';
 
 export type Suite = 'embedded' | 'postgres' | 'e2e' | 'nightly' | 'citus';
 
-const both: Suite[] = ['embedded', 'postgres'];
+const databases: Suite[] = ['embedded', 'postgres', 'citus'];
 /** What callers and operators see must be the same on a distributed database. */
-const each: Suite[] = [...both, 'citus'];
+const servers: Suite[] = ['postgres', 'citus'];
 
 /**
- * The suites in which the tests of a folder run. Some folders need one database only: the pages of docs show the
- * embedded one, and tests of HTTP use a server, which makes a new database in a third of the time.
+ * The suites in which the tests of a folder run. Most need one database only, and use a server: it makes a new database
+ * in a third of the time. Those that also run on the embedded one send it every statement of the service together.
  */
 const folders: Record<string, Suite[]> = {
-  'test/': both,
-  'test/access/': ['postgres', 'citus'],
-  'test/changes/': each,
+  'test/': ['postgres'],
+  'test/access/': servers,
+  'test/changes/': servers,
+  // The pages show the embedded one.
   'test/docs/': ['embedded'],
-  'test/domain/': each,
+  'test/domain/': databases,
   'test/e2e/': ['e2e'],
-  'test/effects/': each,
-  'test/graphql/': each,
-  'test/graphql/documents/': ['postgres', 'citus'],
-  'test/graphql/limits/': ['postgres', 'citus'],
-  'test/http/': ['postgres'],
-  'test/http/requests/': both,
+  'test/effects/': servers,
+  'test/graphql/': servers,
   'test/nightly/': ['nightly'],
-  'test/rest/': each,
+  'test/rest/': servers,
   'test/scripts/': ['embedded'],
-  'test/subscriptions/': each,
-  'test/telemetry/': ['postgres'],
-  'test/webhooks/': each,
+  'test/subscriptions/': servers,
+  'test/webhooks/': servers,
 };
 
 /** What a test says in a line such as `// runs: long, on postgres`, and what that means. */
@@ -40,6 +36,7 @@ const words = {
   // Ids never step back in a process, so those of later tests would lie in the future.
   'in its own process':
     'sets up tracing, listens for unhandled errors, declares resources, or moves the clock',
+  'also on embedded': 'runs on this database besides those of its folder',
   'on embedded': 'runs on this database, and on no others than it names, whatever its folder says',
   'on postgres': 'the same',
   'on citus': 'the same',
@@ -75,7 +72,8 @@ export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; t
   const chosen = files.filter(isChosen).toSorted((a, b) => isLong(b) - isLong(a));
   const runsOn = (suite: Suite) => (file: TestFile) =>
     suitesOf(file).includes(suite) || (suites.length > 0 && parts.includes(file.path));
-  const named = suites.length > 0 ? suites : parts.length > 0 ? [...both, 'e2e' as const] : both;
+  const usual: Suite[] = ['embedded', 'postgres'];
+  const named = suites.length > 0 ? suites : parts.length > 0 ? [...usual, 'e2e' as const] : usual;
   const all = named.map(suite => ({ suite, tests: chosen.filter(runsOn(suite)) }));
   const runs = all.filter(({ tests }) => tests.length > 0);
   if (runs.length > 0) return runs;
@@ -86,12 +84,13 @@ export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; t
 
 /** A test of a database runs on each that its first line or its folder names; a test that needs none runs once. */
 function suitesOf({ path, words }: TestFile): Suite[] {
-  const named = each.filter(suite => words.includes(`on ${suite}` as Word));
+  const named = databases.filter(suite => words.includes(`on ${suite}` as Word));
   if (named.length > 0) return named;
   // The last folder that matches is the innermost.
   const [, suites = []] = Object.entries(folders).findLast(([folder]) => path.startsWith(folder)) ?? [];
-  if (!suites.some(suite => each.includes(suite))) return suites;
-  return imports(path, 'test/helper/database.ts') ? suites : ['embedded'];
+  if (!suites.some(suite => databases.includes(suite))) return suites;
+  if (!imports(path, 'test/helper/database.ts')) return ['embedded'];
+  return words.includes('also on embedded') ? ['embedded', ...suites] : suites;
 }
 
 /** Whether a test file imports another file, directly or indirectly. */
