@@ -1,4 +1,3 @@
-// runs: on postgres
 import { pino } from 'pino';
 import t from 'tap';
 import { readSettings } from '#src/config/settings.ts';

@@ -7,19 +7,12 @@ import t from 'tap';
 import { openEmbedded } from '#src/database/embedded/embedded.ts';
 import { openTestDatabase, testLog } from '#test/helper/database.ts';
 
-t.test('a failed start releases the folder', async t => {
+t.test('a failed start releases the folder; the first says that it takes a few seconds', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'postgres'), 'in the way');
   await t.rejects(openEmbedded({ folder }, testLog));
   rmSync(join(folder, 'postgres'));
-  const database = await openEmbedded({ folder }, testLog);
-  await database.close();
-});
-
-t.test('the first start says at once that it takes a few seconds, and no other does', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'triport-embedded-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const said: string[] = [];
   const write = (line: string) => {
     t.notOk(existsSync(join(folder, 'postgres')), 'before the work');

@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';

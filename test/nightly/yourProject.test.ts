@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { rmSync } from 'node:fs';
 import t from 'tap';
 import { blocksOf, copyProject, succeeds, write } from '#test/docs/handbook.ts';

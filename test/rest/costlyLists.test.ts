@@ -1,4 +1,3 @@
-// runs: on postgres, on citus
 import t, { type Test } from 'tap';
 import { getTableColumns } from '#drizzle/orm.ts';
 import { Budget } from '#src/access/limits/budget.ts';

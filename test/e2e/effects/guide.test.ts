@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';

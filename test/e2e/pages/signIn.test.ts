@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

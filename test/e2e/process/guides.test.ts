@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -13,7 +13,7 @@ import {
 } from '#test/docs/handbook.ts';
 import { startService } from '#test/rig/process.ts';
 
-/** One copy for all guides, so that its tests, the slowest step, run once. */
+/** One copy for all guides and kinds, so that its tests, the slowest step, run once. */
 const folder = copyProject();
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));
 /** The tests that run at the end: these, and those that the pages tell the reader to run. */
@@ -51,7 +51,20 @@ t.test('the steps of docs/your-own.md add a route, a field, a setting, a job and
   walkAndTry(t, 'docs/your-own.md', 'Try it'),
 );
 
-t.test('all that the pages add passes its tests and the checks', async t => {
+t.test('a new resource can be any kind: a join, a tree, of any field, of an owner alone', async t => {
+  for (const [plural, given] of Object.entries({
+    lineItems:
+      "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?,amount:integer,mail:email:unique,copy:email?,price:cents,dueAt:time,status:draft|sent|paid'",
+    memberships: 'membership --belongs-to user,lineItem',
+    letters: 'letter --belongs-to user --fields text:string --owner user --private',
+    remarks: 'remark --belongs-to letter,author=user --fields text:string --owner author',
+  })) {
+    await succeeds(t, `npm run new -- ${given}`, folder);
+    tests.postgres.add(`test/domain/${plural}.test.ts`);
+  }
+});
+
+t.test('all that the pages and these commands add passes its tests and the checks', async t => {
   for (const line of ['npm run format', 'npm run generate']) await succeeds(t, line, folder);
   const lines = Object.entries(tests).map(([suite, files]) => `npm test -- ${suite} ${[...files].join(' ')}`);
   await Promise.all(['npm run check', ...lines].map(line => succeeds(t, line, folder)));

@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { appendFileSync, globSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

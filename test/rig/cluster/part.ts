@@ -102,7 +102,7 @@ export class Part {
 export async function until(
   what: string | (() => string),
   check: () => boolean | Promise<boolean>,
-  seconds = 180,
+  seconds = 60,
 ) {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(20)) if (await check()) return;
   throw new OperatorError(`Not within ${seconds} s: ${typeof what === 'string' ? what : what()}`);

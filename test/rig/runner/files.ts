@@ -32,6 +32,7 @@ const folders: Record<string, Suite[]> = {
 /** What a test says in a line such as `// runs: long, on postgres`, and what that means. */
 const words = {
   long: 'begins before the others, so that it does not run by itself at the end',
+  patient: 'may be silent for ten minutes, not for one: a command works, or packages are fetched',
   late: 'runs after the others, beside one more at most: it measures times under load, or makes much',
   // Ids never step back in a process, so those of later tests would lie in the future.
   'in its own process':

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import type { TestFile } from './files.ts';
 import type { Result } from './worker.ts';
 
-/** Milliseconds until a worker is killed because it hangs in a loop; a file's own timeout is shorter. */
-const longest = 1_800_000;
+/** Milliseconds of silence until a worker is killed because it hangs in a loop; those of a file are fewer. */
+const longest = 660_000;
 
 /** Processes of tests are too short-lived for the optimizing WebAssembly compiler to pay off. */
 export const flags = ['--liftoff-only', '--disable-warning=ExperimentalWarning'];
@@ -46,7 +46,7 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
         worker = start(env);
         started.push(worker);
       }
-      const { passed, failed } = await run(worker, suite, file.path);
+      const { passed, failed } = await run(worker, suite, file);
       counts.passed += passed;
       counts.failed += failed;
       if (failed > 0 || changesProcess) worker = end(worker);
@@ -74,10 +74,14 @@ function end(worker: Worker | undefined): undefined {
   if (worker?.child.connected) worker.child.disconnect();
 }
 
-async function run({ child, ended }: Worker, suite: string, file: string): Promise<Result> {
+async function run({ child, ended }: Worker, suite: string, test: TestFile): Promise<Result> {
+  const file = test.path;
   const started = performance.now();
   const killer = setTimeout(() => child.kill('SIGKILL'), longest);
-  const result = await Promise.race([resultOf(child, file), ended.then(exit => earlyExit(file, exit))]);
+  const wait = () => killer.refresh();
+  child.on('message', wait);
+  const result = await Promise.race([resultOf(child, test), ended.then(exit => earlyExit(file, exit))]);
+  child.off('message', wait);
   clearTimeout(killer);
   const outcome = result.failed > 0 ? 'FAILED' : 'ok    ';
   console.log(`${outcome} ${secondsSince(started)} s  ${suite.padEnd(8)}  ${file}`);
@@ -88,10 +92,10 @@ async function run({ child, ended }: Worker, suite: string, file: string): Promi
 const secondsSince = (start: number) => ((performance.now() - start) / 1000).toFixed(1).padStart(5);
 
 /** Waits for the result among other messages, such as the timeouts that tap sends its own runner. */
-function resultOf(child: ChildProcess, file: string): Promise<Result> {
+function resultOf(child: ChildProcess, file: TestFile): Promise<Result> {
   return new Promise(resolve => {
     child.on('message', function onMessage(message: Partial<Result>) {
-      if (message.file !== file) return;
+      if (message.file !== file.path) return;
       child.off('message', onMessage);
       resolve(message as Result);
     });

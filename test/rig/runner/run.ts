@@ -19,7 +19,7 @@ Examples: npm test -- test/changes
 const options = {} as const;
 
 /** Files that run at once. Two suites side by side keep two cores busy; tests that start processes wait most. */
-const workers: Record<Suite, number> = { embedded: 2, postgres: 2, e2e: 3, nightly: 2, citus: 3 };
+const workers: Record<Suite, number> = { embedded: 2, postgres: 3, e2e: 3, nightly: 2, citus: 3 };
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Test, type TestOpts } from 'tap';
 import { exit } from '#src/process/exit.ts';
+import type { TestFile } from './files.ts';
 
 /**
  * Runs the test files that the parent process sends, one after the other. They load the application once:
@@ -17,8 +18,8 @@ export interface Result {
   output: string;
 }
 
-/** Milliseconds after which a hanging file fails: many, because a busy machine takes ten times as long. */
-const timeout = 1_740_000;
+/** Milliseconds without an assertion after which a file fails: it waits for what never comes. */
+const longestSilence = (words: TestFile['words']) => (words.includes('patient') ? 600_000 : 60_000);
 /** Milliseconds that a file has after its last test to close what it opened. */
 const closingTime = 30_000;
 
@@ -39,16 +40,19 @@ registerHooks({
 });
 Object.assign(globalThis, { testOf: (url: string) => tests.get(url) });
 
-async function runFile(file: string): Promise<Result> {
+async function runFile({ path: file, words }: TestFile): Promise<Result> {
   const url = pathToFileURL(file).href;
   const openBefore = process.getActiveResourcesInfo();
-  const options: TestOpts = { name: file, timeout };
+  const silence = longestSilence(words);
+  const options: TestOpts = { name: file, timeout: silence };
   const test: Test = new Test(options);
   test.cb = () => import(url);
   tests.set(url, test);
   let output = '';
   test.on('data', text => {
     output += text;
+    test.setTimeout(silence);
+    process.send?.('goes on');
   });
   await new Promise<void>(resolve => test.runMain(resolve));
   // Ends the timer of the test, which would keep running.
@@ -73,7 +77,7 @@ async function waitUntilClosed(openBefore: string[]): Promise<string[]> {
   }
 }
 
-process.on('message', async (file: string) => process.send?.(await runFile(file)));
+process.on('message', async (file: TestFile) => process.send?.(await runFile(file)));
 process.on('disconnect', () => exit(0));
 // `process.exit` emits `exit`, whose listeners end the servers that tests have started.
 process.on('SIGINT', () => process.exit(1));
