@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
 import { count, type PgTable, type SQL, sql } from '#drizzle/orm.ts';
+import { onFirstUse } from '#src/core/kept.ts';
 import { announced } from '#src/database/announcements/announced.ts';
 import { type Connection, orm } from '#src/database/connection.ts';
 import type { Database } from '#src/database/database.ts';
@@ -98,6 +100,21 @@ export async function openTestDatabase(t: Test): Promise<Database> {
 const file = process.env.TEST_SNAPSHOT;
 const snapshot = file ? new Blob([readFileSync(file)]) : undefined;
 
+/** One connection to each server for all tests of a process, which it does not keep alive. */
+const servers = onFirstUse(async () =>
+  [process.env.TEST_POSTGRES_URL ?? '', ...nodes].map(url => {
+    const { hostname, port } = new URL(url);
+    const socket = () => connect(Number(port), hostname).unref();
+    return postgres(url, {
+      max: 1,
+      fetch_types: false,
+      max_lifetime: null,
+      onnotice: () => {},
+      socket,
+    } as object);
+  }),
+);
+
 /** Tries five times on a distributed database: its daemons connect again and again, and cannot always be ended. */
 async function dropDatabase(server: postgres.Sql, name: string): Promise<void> {
   for (let tries = 1; ; tries++)
@@ -116,18 +133,15 @@ export async function createPostgres(
 ): Promise<string> {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const servers = [url.href, ...nodes].map(url => postgres(url, { max: 1, onnotice: () => {} }));
-  const onAll = (text: string) => Promise.all(servers.map(server => server.unsafe(text)));
+  const all = await servers();
+  const onAll = (text: string) => Promise.all(all.map(server => server.unsafe(text)));
   const template = empty ? 'template0' : 'triport_template';
   await onAll(
     `create database ${name} encoding '${encoding}' ${locale} template ${template} strategy file_copy`,
   );
   t.teardown(async () => {
     // The database of the coordinator goes first: its daemon opens sessions on the others.
-    for (const server of servers) {
-      await dropDatabase(server, name);
-      await server.end();
-    }
+    for (const server of all) await dropDatabase(server, name);
   });
   url.pathname = `/${name}`;
   return url.href;

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Arguments, mainOf } from '#src/command.ts';
@@ -10,8 +10,8 @@ import { type Counts, runFiles } from './pool.ts';
 const usage = `npm test -- [embedded] [postgres] [e2e] [nightly] [citus] [part of a path …]
 
 Runs the tests on the embedded database and, side by side, on a real PostgreSQL, which comes from npm; with names of
-suites, only those; with folders, files or parts of their names, only those. TEST_MEMORY names a folder in memory for
-the databases, and TEST_SEED repeats random tests. The last line is 'N passed, N failed'.
+suites, only those; with folders, files or parts of their names, only those. TEST_MEMORY names the folder of the
+databases, by default one in memory, and TEST_SEED repeats random tests. The last line is 'N passed, N failed'.
 
 Examples: npm test -- test/changes
           npm test -- embedded test/rest/lists.test.ts`;
@@ -41,10 +41,16 @@ async function main({ positionals }: Arguments<typeof options>): Promise<void> {
   await exit(failed > 0 || passed === 0 ? 1 : 0);
 }
 
+/** A folder in memory: cloning the 300 files of a database there takes a fifth of the time, or less. */
+const memory = '/dev/shm';
+/** Bytes that the databases of all tests take at most. */
+const needed = 4e9;
+
 /** Makes a folder that is removed whenever the process exits. */
 function makeFolder(): string {
-  // Cloning the 300 files of a database takes 0.2 s on a disk and 0.02 s in memory.
-  const folder = mkdtempSync(join(process.env.TEST_MEMORY || tmpdir(), 'triport-test-'));
+  const { bavail, bsize } = existsSync(memory) ? statfsSync(memory) : { bavail: 0, bsize: 0 };
+  const usual = bavail * bsize > needed ? memory : tmpdir();
+  const folder = mkdtempSync(join(process.env.TEST_MEMORY || usual, 'triport-test-'));
   // PostgreSQL runs as another user under root, and needs access.
   chmodSync(folder, 0o755);
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
