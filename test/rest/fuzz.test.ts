@@ -26,7 +26,7 @@ interface Request extends Call {
 }
 
 const seed = Number(process.env.TEST_SEED ?? 20261121);
-const numRuns = Number(process.env.FUZZ_RUNS ?? 40);
+const numRuns = Number(process.env.FUZZ_RUNS ?? 70);
 const { app, send, call } = await build(t);
 const document = (await app.documentWriter()).swagger() as unknown as {
   paths: Record<string, Record<string, Operation>>;
