@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Connection } from './connection.ts';
 
-/** What processes tell each other: there is work for workers, somebody follows the changes of records, something was written. */
+/** What processes tell each other: workers have work, somebody follows the changes of records, something was written. */
 export type Message = 'events' | 'effects' | 'follow' | 'write';
 
 /** Short messages to all processes, this one included. They may get lost, so nobody relies on one. */

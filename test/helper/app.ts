@@ -24,10 +24,10 @@ type App = Awaited<ReturnType<typeof buildApp>>;
 type Choices = Partial<Omit<Parameters<typeof buildApp>[0], 'settings'>> & { settings?: Partial<Settings> };
 
 const contracts = new WeakMap<object, Map<string, Contract>>();
-/** Makes one contract for all applications with the same routes: it takes longer to make than an application. */
-async function contractOf(app: App, { AUTH_MODE }: Settings, world: object): Promise<Contract> {
+/** Makes one contract for all applications with the same resources and routes: it takes longer than an application. */
+async function contractOf(app: App, { AUTH_MODE }: Settings, followed: object): Promise<Contract> {
   const routes = app.routes.map(({ method, url, config }) => [method, url, config?.scope]);
-  const known = keptIn(contracts, world, () => new Map());
+  const known = keptIn(contracts, followed, () => new Map());
   const key = JSON.stringify([AUTH_MODE, routes]);
   const contract = known.get(key) ?? new Contract((await app.documentWriter()).swagger());
   known.set(key, contract);
@@ -53,7 +53,7 @@ export async function build(
     ...others,
   });
   t.teardown(() => app.close());
-  const contract = await contractOf(app, used, world);
+  const contract = await contractOf(app, used, world.followed);
 
   /** Sends a request; `lie` says how the answer contradicts the served document. */
   async function send(method: string, url: string, { body, raw, headers = {} }: Call = {}) {

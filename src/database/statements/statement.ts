@@ -67,9 +67,12 @@ function parameterReader(parameter: unknown): (values: Values) => unknown {
   const value = is(parameter, Param) ? parameter.value : parameter;
   if (!is(value, Placeholder)) return () => parameter;
   const { name } = value;
-  return is(parameter, Param)
-    ? values => parameter.encoder.mapToDriverValue(values[name])
-    : values => values[name];
+  const read = (values: Values) => {
+    // A driver may take a value that was forgotten for null.
+    if (!(name in values)) throw new Error(`A statement has no value for "${name}".`);
+    return values[name];
+  };
+  return is(parameter, Param) ? values => parameter.encoder.mapToDriverValue(read(values)) : read;
 }
 
 /**
