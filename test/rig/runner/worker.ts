@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { registerHooks } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -18,7 +19,9 @@ export interface Result {
   output: string;
 }
 
-/** Milliseconds without an assertion after which a file fails: it waits for what never comes. */
+/** What shows, besides an assertion, that a file goes on: it starts a process, or has an answer to its request. */
+const signsOfLife = ['child_process', 'http.client.response.finish'];
+/** Milliseconds without a sign after which a file fails: it waits for what never comes. */
 const longestSilence = (words: TestFile['words']) => (words.includes('patient') ? 600_000 : 60_000);
 /** Milliseconds that a file has after its last test to close what it opened. */
 const closingTime = 30_000;
@@ -48,13 +51,18 @@ async function runFile({ path: file, words }: TestFile): Promise<Result> {
   const test: Test = new Test(options);
   test.cb = () => import(url);
   tests.set(url, test);
+  const goesOn = () => {
+    test.setTimeout(silence);
+    process.send?.('goes on');
+  };
+  for (const sign of signsOfLife) subscribe(sign, goesOn);
   let output = '';
   test.on('data', text => {
     output += text;
-    test.setTimeout(silence);
-    process.send?.('goes on');
+    goesOn();
   });
   await new Promise<void>(resolve => test.runMain(resolve));
+  for (const sign of signsOfLife) unsubscribe(sign, goesOn);
   // Ends the timer of the test, which would keep running.
   test.setTimeout(0);
   const stillOpen = await waitUntilClosed(openBefore);
