@@ -54,7 +54,7 @@ function askForKey({ error }, scope) {
       asking = undefined;
       dialog.close();
       dialog.remove();
-      resolve();
+      resolve(undefined);
     };
     document.body.append(dialog);
     dialog.showModal();

@@ -1,32 +1,31 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import t from 'tap';
-import ts from 'typescript';
 import * as deploy from '#test/rig/deploy/manifests.ts';
 import { has } from '#test/rig/openCluster.ts';
+import { makeFolder } from '#test/rig/process.ts';
 
 const { deployments, kustomization, manifests, ofKind, pods, settings } = deploy;
 type Manifest = deploy.Manifest;
 
 /** Returns what the types of Kubernetes refuse: members that do not exist, wrong types, and missing members. */
 function problemsOf(given: Manifest[]): string[] {
-  const path = new URL('manifests.ts', import.meta.url).pathname;
   // The folders of the types are the groups of the API; the group of `v1` has no name, and its folder is `core`.
   const groupOf = (version: string) => (version === 'v1' ? 'core/v1' : version.replace('.k8s.io', ''));
   const text = given.map(
     (manifest, i) =>
       `export const _${i}: import('kubernetes-types/${groupOf(manifest.apiVersion)}').${manifest.kind} = ${JSON.stringify(manifest)};`,
   );
-  const module = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
-  const options = { ...module, target: ts.ScriptTarget.ESNext, noEmit: true, strict: true, types: [] };
-  const host = ts.createCompilerHost(options);
-  const { getSourceFile } = host;
-  host.getSourceFile = (name, ...rest) =>
-    name === path
-      ? ts.createSourceFile(path, text.join('\n'), ts.ScriptTarget.ESNext)
-      : getSourceFile.call(host, name, ...rest);
-  const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram([path], options, host));
-  return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+  const cwd = makeFolder(t);
+  symlinkSync(resolve('node_modules'), join(cwd, 'node_modules'));
+  writeFileSync(join(cwd, 'manifests.ts'), text.join('\n'));
+  const options = '--noEmit --module esnext --moduleResolution bundler --target esnext'.split(' ');
+  const { stdout } = spawnSync('node_modules/.bin/tsc', [...options, 'manifests.ts'], {
+    cwd,
+    encoding: 'utf8',
+  });
+  return stdout.trim().split(/\n(?! )/);
 }
 
 t.test('every manifest follows the API of Kubernetes 1.30, the oldest version that is promised', async t => {

@@ -119,7 +119,7 @@ export async function startService(
 ) {
   const service = spawnService(t, env, script, options);
   await Promise.race([
-    until('the service listens', () => service.port > 0),
+    until('the service listens', () => service.port > 0, 150),
     service.ended.then(code => {
       throw new Error(`The service ended with ${code}: ${service.errors()}${JSON.stringify(service.lines)}`);
     }),

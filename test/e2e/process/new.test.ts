@@ -1,4 +1,4 @@
-// runs: long
+// runs: long, patient
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, globSync, readFileSync, rmSync } from 'node:fs';

@@ -18,8 +18,8 @@ Examples: npm test -- test/changes
 
 const options = {} as const;
 
-/** Files that run at once. Two suites side by side keep two cores busy; tests that start processes wait most. */
-const workers: Record<Suite, number> = { embedded: 2, postgres: 3, e2e: 3, nightly: 2, citus: 3 };
+/** Files that run at once. Two suites side by side keep two cores busy; more would only make each test slower. */
+const workers: Record<Suite, number> = { embedded: 1, postgres: 2, e2e: 2, nightly: 2, citus: 3 };
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 

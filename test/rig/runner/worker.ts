@@ -22,7 +22,9 @@ export interface Result {
 /** What shows, besides an assertion, that a file goes on: it starts a process, or has an answer to its request. */
 const signsOfLife = ['child_process', 'http.client.response.finish'];
 /** Milliseconds without a sign after which a file fails: it waits for what never comes. */
-const longestSilence = (words: TestFile['words']) => (words.includes('patient') ? 600_000 : 60_000);
+const longestSilence = ({ path, words }: TestFile) =>
+  // A process may need a minute to make its database while others make theirs.
+  words.includes('patient') ? 600_000 : /^test\/(e2e|nightly)/.test(path) ? 180_000 : 60_000;
 /** Milliseconds that a file has after its last test to close what it opened. */
 const closingTime = 30_000;
 
@@ -43,10 +45,11 @@ registerHooks({
 });
 Object.assign(globalThis, { testOf: (url: string) => tests.get(url) });
 
-async function runFile({ path: file, words }: TestFile): Promise<Result> {
+async function runFile(given: TestFile): Promise<Result> {
+  const file = given.path;
   const url = pathToFileURL(file).href;
   const openBefore = process.getActiveResourcesInfo();
-  const silence = longestSilence(words);
+  const silence = longestSilence(given);
   const options: TestOpts = { name: file, timeout: silence };
   const test: Test = new Test(options);
   test.cb = () => import(url);
