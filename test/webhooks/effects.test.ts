@@ -22,6 +22,16 @@ t.test('an effect is rolled back unless the event is marked as processed', async
   t.match(data, [{ customer: 'cus_1-1' }]);
 });
 
+// Bug: each delivery made the workers look for effects, which cost more than taking the event.
+t.test('a delivery calls the workers for events, and not for effects', async t => {
+  const { calls, deliver, eventually } = await buildReceiver(t);
+  const called: string[] = [];
+  for (const work of ['events', 'effects'] as const) calls[work].onCall(() => called.push(work));
+  await deliver(paymentEvent());
+  await eventually('customer=cus_1', 'processed');
+  t.same(called, ['events']);
+});
+
 t.test('activation sets any status to active and keeps the first activation time', async t => {
   let clock = new Date('2027-01-01T00:00:00Z');
   const { call, database } = await buildReceiver(t, { now: () => clock });

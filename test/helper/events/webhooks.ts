@@ -194,5 +194,5 @@ export async function buildReceiver(
     // biome-ignore lint/suspicious/noExplicitAny: tests read all its members
     return found as any;
   }
-  return { ...app, metrics: shared.metrics, jobs, restart, deliver, eventually };
+  return { ...app, metrics: shared.metrics, calls, jobs, restart, deliver, eventually };
 }
