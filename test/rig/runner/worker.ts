@@ -46,7 +46,7 @@ registerHooks({
 Object.assign(globalThis, { testOf: (url: string) => tests.get(url) });
 
 async function runFile(given: TestFile): Promise<Result> {
-  const file = given.path;
+  const { path: file } = given;
   const url = pathToFileURL(file).href;
   const openBefore = process.getActiveResourcesInfo();
   const silence = longestSilence(given);
