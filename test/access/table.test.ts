@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';

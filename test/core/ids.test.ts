@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import t from 'tap';
 import { isId, lowestId, newId, timeInId } from '#src/core/ids.ts';
 

@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import { type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';

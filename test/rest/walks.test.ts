@@ -12,6 +12,7 @@ import { orm } from '#src/database/connection.ts';
 import { domain as ours } from '#src/domain/index.ts';
 import type { AnyResource } from '#src/records/resource.ts';
 import { build } from '#test/helper/app.ts';
+import { backend } from '#test/helper/database.ts';
 import { newBody } from '#test/helper/resources/records.ts';
 import { any, below, seed } from '#test/helper/values/random.ts';
 import { domain } from '#test/world/index.ts';
@@ -56,8 +57,8 @@ const actor = { actorKind: 'key', actorId: null, actorName: 'k', transport: 'res
 interface List {
   table: PgTable;
   row: (base: Base) => object | Promise<object>;
-  /** How many sorts the list is walked in: all of them, when absent. */
-  sorts?: number | undefined;
+  /** Whether the list is walked in one sort, like all lists of the embedded database, and not in all. */
+  inOneSort?: boolean;
 }
 /** The list of a resource, in one sort if it is in test/world. Parents are shared, unless each record needs one. */
 async function listOf(resource: AnyResource): Promise<[string, List]> {
@@ -67,8 +68,10 @@ async function listOf(resource: AnyResource): Promise<[string, List]> {
   const isShared = (name: string) => parents.includes(name) && !own.includes(name);
   const shared = Object.fromEntries(Object.entries(first).filter(([name]) => isShared(name)));
   const row = async (base: Base) => ({ ...(await newBody(call, resource, shared)), ...base });
-  const sorts = ours.records.includes(resource) ? undefined : 1;
-  return [`/api/${resource.path}`, { table: resource.table, row, sorts }];
+  return [
+    `/api/${resource.path}`,
+    { table: resource.table, row, inOneSort: !ours.records.includes(resource) },
+  ];
 }
 
 /** How to make a record of each list. `id` is what names the record to a client. */
@@ -211,12 +214,15 @@ const documented = Object.entries(
   .map(({ path, parameters }) => ({
     path,
     parameters,
-    sorts: (parameters.find(({ name }) => name === 'sort')?.schema.enum ?? ['']).slice(0, lists[path]?.sorts),
+    sorts: (parameters.find(({ name }) => name === 'sort')?.schema.enum ?? ['']).slice(
+      0,
+      lists[path]?.inOneSort || backend === 'embedded' ? 1 : undefined,
+    ),
   }));
 
 t.test('every list with cursors is walked', async t => {
   t.same(documented.map(({ path }) => path).sort(), Object.keys(lists).sort());
-  t.ok(documented.flatMap(({ sorts }) => sorts).length >= 20, 'in every sort');
+  if (backend === 'postgres') t.ok(documented.flatMap(({ sorts }) => sorts).length >= 20, 'in every sort');
 });
 
 for (const { path, parameters, sorts } of documented)

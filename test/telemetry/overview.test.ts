@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import { hostname } from 'node:os';
 import t from 'tap';
 import { revokeKey } from '#src/people/apiKeys.ts';

@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import t from 'tap';
 import type { SubscriptionStatus } from '#schemas/service/subscription.ts';
 import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';

@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import t from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { orm } from '#src/database/connection.ts';

@@ -21,7 +21,15 @@ import { Shares } from '#src/core/shares.ts';
 import { type KeyedRequest, withIdempotencyKey } from '#src/records/idempotency.ts';
 import type { Metrics } from '#src/telemetry/metrics.ts';
 import { openExecutor } from './executor.ts';
-import { fromQuery, type Outcome, outcomeBody, sendFailure, sendResult, sendResults } from './http.ts';
+import {
+  fromQuery,
+  type Outcome,
+  outcomeBody,
+  type Sent,
+  sendFailure,
+  sendResult,
+  sendResults,
+} from './http.ts';
 import { openPlaces } from './places.ts';
 
 export interface Options {
@@ -130,8 +138,8 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
   return { schema, admit, subscriptionResults, answer, fromQuery, sendFailure };
 }
 
-/** The outcome, and the body of the answer, which may be that of an earlier request. */
-type Ran = Outcome & { sent: string };
+/** The body of the answer, which may be that of an earlier request, with its errors. */
+type Ran = Sent & { hasNull?: boolean };
 
 /** The most bytes of a kept answer: longer ones could fill the disk. */
 const longestKept = 16 * 1024;
@@ -149,7 +157,8 @@ async function runOnce(
   let ran: Ran | undefined;
   const work = async (inside: Context) => {
     ran = await run(inside);
-    if (hasFailed(ran)) throw new Failed('', { cause: ran.errors?.[0]?.originalError });
+    // A mutation has failed if its field is null.
+    if (ran.hasNull) throw new Failed('', { cause: ran.errors?.[0]?.originalError });
     return { status: 200, location: null, body: Buffer.byteLength(ran.sent) > longestKept ? '' : ran.sent };
   };
   try {
@@ -169,9 +178,6 @@ const tooLong = () =>
     'IDEMPOTENCY_ANSWER_TOO_LONG',
     'The mutation of this Idempotency-Key took effect. Its answer was too long to be kept: read the records instead.',
   );
-
-/** Whether a mutation has failed: its field is null. */
-const hasFailed = ({ data }: Outcome) => data === null || Object.values(data as object).includes(null);
 
 const maxValues = 1000;
 

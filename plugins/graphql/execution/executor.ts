@@ -69,7 +69,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
       budget.measure(data);
       const sent = toSent(outcome);
       if (typeof sent === 'string') budget.measureText(sent);
-      return { ...outcome, sent };
+      // Without the data: promises of a request that waited long would keep it until the whole heap is collected.
+      return { errors: outcome.errors, hasNull: Object.values(data ?? { data }).includes(null), sent };
     } catch (error) {
       throw new DocumentError(refusalsIn(error));
     }

@@ -64,8 +64,10 @@ function sendBody(reply: FastifyReply, body: string, status = 200): FastifyReply
     : reply.type(`${mediaTypeFor(accept)}; charset=utf-8`).send(body);
 }
 
+export type Sent = Pick<Outcome, 'errors'> & { sent: string };
+
 /** Sends a result, or the body of an earlier one. `Retry-After` is that of the first error that has one. */
-export function sendResult(reply: FastifyReply, { errors = [], sent }: Outcome & { sent: string }) {
+export function sendResult(reply: FastifyReply, { errors = [], sent }: Sent) {
   const headers = errors.map(({ originalError }) => originalError && errorHeadersOf(explain(originalError)));
   const seconds = headers.find(each => each?.['retry-after'])?.['retry-after'];
   if (seconds !== undefined) reply.header('retry-after', seconds);

@@ -28,6 +28,8 @@ const text: Limit = ['RESPONSE_LIMIT_EXCEEDED', 'bytes in the response', 10_000_
 const ownTurnAbove = 2500;
 const turns = new Shares(1, 1);
 
+const nothing = () => {};
+
 /** Counts what one operation takes while it runs. Nothing further is begun after the first refusal. */
 export class Budget {
   readonly payer: Payer;
@@ -63,7 +65,7 @@ export class Budget {
     this.#charged += Math.max(0, points);
     const paid = points > 0 ? this.charge(points) : undefined;
     // Records beyond a limit were read all the same: they are charged, and nobody waits for the charge.
-    paid?.catch(() => {});
+    paid?.catch(nothing);
     this.#keep(records, this.#records);
     this.#keep(values, this.#values);
     return paid;
@@ -79,7 +81,8 @@ export class Budget {
       this.check();
       return read(records[2] - this.#records);
     });
-    this.#last = result.catch(() => {});
+    // Not the result: this budget would keep it until the whole heap is collected.
+    this.#last = result.then(nothing, nothing);
     return result;
   }
 

@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import t from 'tap';
 import { databaseFailure, isDenied, isOutage, reasonForLog } from '#src/database/databaseErrors.ts';
 

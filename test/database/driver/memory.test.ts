@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import { setImmediate as turn } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';

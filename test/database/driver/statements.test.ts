@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: last in its process
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// runs: long, in its own process
+// runs: long, last in its process
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import t from 'tap';

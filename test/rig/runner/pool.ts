@@ -1,8 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { Shares } from '#src/core/shares.ts';
 import type { TestFile } from './files.ts';
 import type { Result } from './worker.ts';
+
+/** Lets five files of all suites run at once. They keep two cores busy; more would only make each test slower. */
+const slots = new Shares(5);
+const aDay = 86_400_000;
 
 /** Milliseconds of silence until a worker is killed because it hangs in a loop; those of a file are fewer. */
 const longest = 660_000;
@@ -31,7 +36,9 @@ interface Worker {
   ended: Promise<number | string>;
 }
 
-/** Runs test files in a few processes. A process in which a file failed is replaced before the next file. */
+/**
+ * Runs test files in a few processes. A process is replaced after a file that failed, or that says that it changes it.
+ */
 export async function runFiles({ suite, files, workers, env }: Run): Promise<Counts> {
   const began = performance.now();
   const waiting = [...files];
@@ -39,9 +46,7 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
   const started: Worker[] = [];
   async function work() {
     let worker: Worker | undefined;
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      const changesProcess = file.words.includes('in its own process');
-      if (worker && changesProcess) worker = end(worker);
+    const runNext = async (file: TestFile) => {
       if (!worker) {
         worker = start(env);
         started.push(worker);
@@ -49,7 +54,11 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
       const { passed, failed } = await run(worker, suite, file);
       counts.passed += passed;
       counts.failed += failed;
-      if (failed > 0 || changesProcess) worker = end(worker);
+      if (failed > 0 || file.words.includes('last in its process')) worker = end(worker);
+    };
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const next = file;
+      await slots.inTurn('a file', performance.now() + aDay, () => runNext(next));
     }
     end(worker);
   }
