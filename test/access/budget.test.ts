@@ -1,5 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { Budget } from '#src/access/limits/budget.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 t.test(
   'operations with many values go on in turns of the event loop, one account after the other; others have as long between',
@@ -33,4 +39,14 @@ t.test('records that are too many are paid for', async t => {
   await budget.spend(2001, 0);
   t.throws(() => budget.spend(49_005, 0), { message: /^Too many records: 51006/ });
   t.same(charged, [1, 490]);
+});
+
+// Bug: promises of an operation that had waited were old, and kept its records until the whole heap was collected.
+t.test('a budget does not keep what was read', async t => {
+  const budget = new Budget({ deadline: Number.POSITIVE_INFINITY, hasLeft: () => false } as never);
+  const read = new WeakRef(await budget.inSequence(async () => ({})));
+  await sleep(1);
+  collectGarbage();
+  t.equal(read.deref(), undefined);
+  budget.check();
 });

@@ -47,11 +47,10 @@ const maxLinkLength = 2048;
 
 /** The `Link` header (RFC 8288): all links; if these are too long, `prev` and `next`; if these are, undefined. */
 export function linkHeader(path: string, neighbours: Neighbours): string | undefined {
-  const linkHeader = (relations: string[]) =>
-    relations
-      .filter(relation => neighbours[relation])
-      .map(relation => `<${path}?${new URLSearchParams({ ...neighbours[relation] })}>; rel="${relation}"`)
-      .join(', ');
-  const candidates = [linkHeader(Object.keys(neighbours)), linkHeader(['prev', 'next'])];
-  return candidates.find(header => header.length <= maxLinkLength) || undefined;
+  const links = Object.entries(neighbours).flatMap(([relation, query]) =>
+    query ? { relation, text: `<${path}?${new URLSearchParams({ ...query })}>; rel="${relation}"` } : [],
+  );
+  const nearest = links.filter(({ relation }) => relation === 'prev' || relation === 'next');
+  const headers = [links, nearest].map(each => each.map(({ text }) => text).join(', '));
+  return headers.find(header => header.length <= maxLinkLength) || undefined;
 }

@@ -33,7 +33,7 @@ const folders: Record<string, Suite[]> = {
 const words = {
   long: 'begins before the others, so that it does not run by itself at the end',
   patient: 'may be silent for ten minutes, not for one: a command works, or packages are fetched',
-  late: 'runs after the others, beside few: it measures times under load, or makes much',
+  late: 'runs after the others, beside one more at most: it measures times under load, or makes much',
   // Ids never step back in a process, so those of later tests would lie in the future.
   'last in its process':
     'sets up tracing, listens for unhandled errors, declares resources, or moves the clock',
