@@ -30,20 +30,21 @@ const closingTime = 30_000;
 
 const tests = new Map<string, Tap.Test>();
 
-// Each file that imports tap gets its own test as `t`; run directly, it gets the one of the process. What tap finds lost
-// errors by would watch each promise, which takes a tenth of the time of all tests.
+/** What tap would find lost errors by watches each promise, which takes a tenth of the time of all tests. */
+const noDomain = 'export class Domain { destroy() {} }';
+
+// Each file that imports tap gets its own test as `t`; run directly, it gets the one of the process.
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL = '' } = context;
-    if (specifier === 'async-hook-domain')
-      return { url: import.meta.resolve('./lostErrors.ts'), shortCircuit: true };
+    if (specifier === 'async-hook-domain') return { url: 'tap:', shortCircuit: true };
     if (specifier !== 'tap' || !tests.has(parentURL)) return next(specifier, context);
     return { url: `tap:${parentURL}`, shortCircuit: true };
   },
   load(url, context, next) {
     if (!url.startsWith('tap:')) return next(url, context);
     const source = `export default globalThis.testOf(${JSON.stringify(url.slice(4))});`;
-    return { format: 'module', shortCircuit: true, source };
+    return { format: 'module', shortCircuit: true, source: url === 'tap:' ? noDomain : source };
   },
 });
 Object.assign(globalThis, { testOf: (url: string) => tests.get(url) });
@@ -63,6 +64,14 @@ async function runFile(given: TestFile): Promise<Result> {
     process.send?.('goes on');
   };
   for (const sign of signsOfLife) subscribe(sign, goesOn);
+  // An error that nobody waits for fails the test that runs, unless that listens for such errors itself.
+  const failBy = (event: string) => (thrown: unknown) => {
+    if (process.listenerCount(event) > 1) return;
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    innermost(test).threw(Object.assign(error, { tapCaught: event }));
+  };
+  const lost = ['uncaughtException', 'unhandledRejection'].map(event => ({ event, fail: failBy(event) }));
+  for (const { event, fail } of lost) process.on(event, fail);
   let output = '';
   test.on('data', text => {
     output += text;
@@ -70,6 +79,7 @@ async function runFile(given: TestFile): Promise<Result> {
   });
   await new Promise<void>(resolve => test.runMain(resolve));
   for (const sign of signsOfLife) unsubscribe(sign, goesOn);
+  for (const { event, fail } of lost) process.off(event, fail);
   // Ends the timer of the test, which would keep running.
   test.setTimeout(0);
   const stillOpen = await waitUntilClosed(openBefore);
@@ -77,6 +87,12 @@ async function runFile(given: TestFile): Promise<Result> {
   const { total, pass, fail } = test.counts;
   const complete = test.results?.ok && total > 0 && stillOpen.length === 0;
   return { file, passed: pass, failed: fail || (complete ? 0 : 1), output };
+}
+
+/** The test that runs, inside of the others. */
+function innermost(test: Tap.Test): Tap.Test {
+  const [running] = test.activeSubtests as Set<Tap.Test>;
+  return running ? innermost(running) : test;
 }
 
 /** Waits until the file has closed its resources, and returns those still open at the deadline. */
