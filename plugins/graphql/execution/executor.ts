@@ -70,7 +70,8 @@ export async function openExecutor(settings: Settings, parts: SchemaPart[], feed
       const sent = toSent(outcome);
       if (typeof sent === 'string') budget.measureText(sent);
       // Without the data: promises of a request that waited long would keep it until the whole heap is collected.
-      return { errors: outcome.errors, hasNull: Object.values(data ?? { data }).includes(null), sent };
+      const hasNull = !data || Object.values(data).includes(null);
+      return { errors: outcome.errors, hasNull, sent };
     } catch (error) {
       throw new DocumentError(refusalsIn(error));
     }

@@ -46,19 +46,15 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
   const started: Worker[] = [];
   async function work() {
     let worker: Worker | undefined;
-    const runNext = async (file: TestFile) => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
       if (!worker) {
         worker = start(env);
         started.push(worker);
       }
-      const { passed, failed } = await run(worker, suite, file);
+      const { passed, failed } = await runInTurn(worker, suite, file);
       counts.passed += passed;
       counts.failed += failed;
       if (failed > 0 || file.words.includes('last in its process')) worker = end(worker);
-    };
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      const next = file;
-      await slots.inTurn('a file', performance.now() + aDay, () => runNext(next));
     }
     end(worker);
   }
@@ -82,6 +78,9 @@ function start(env: Record<string, string>): Worker {
 function end(worker: Worker | undefined): undefined {
   if (worker?.child.connected) worker.child.disconnect();
 }
+
+const runInTurn = (...how: Parameters<typeof run>) =>
+  slots.inTurn('a file', performance.now() + aDay, () => run(...how));
 
 async function run({ child, ended }: Worker, suite: string, test: TestFile): Promise<Result> {
   const file = test.path;
