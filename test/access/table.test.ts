@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { createHmac } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import t from 'tap';
 import { isId, lowestId, newId, timeInId } from '#src/core/ids.ts';
 

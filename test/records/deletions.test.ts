@@ -1,4 +1,4 @@
-// runs: last in its process, also on embedded
+// runs: in its own process, also on embedded
 import t, { type Test } from 'tap';
 import { foreignKey, integer, pgTable, text, uuid } from '#drizzle/orm.ts';
 import { Id } from '#schemas/parts/common.ts';

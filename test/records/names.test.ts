@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { type TProperties, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';

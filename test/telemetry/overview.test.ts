@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { hostname } from 'node:os';
 import t from 'tap';
 import { revokeKey } from '#src/people/apiKeys.ts';

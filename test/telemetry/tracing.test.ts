@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { readSettings } from '#src/config/settings.ts';

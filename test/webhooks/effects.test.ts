@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import t from 'tap';
 import type { SubscriptionStatus } from '#schemas/service/subscription.ts';
 import { changeSubscriptions } from '#src/subscriptions/changeSubscriptions.ts';

@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import t from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { orm } from '#src/database/connection.ts';

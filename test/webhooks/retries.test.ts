@@ -1,4 +1,4 @@
-// runs: long, last in its process, also on embedded
+// runs: long, in its own process, also on embedded
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';

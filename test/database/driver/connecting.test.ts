@@ -1,4 +1,4 @@
-// runs: long, late, last in its process
+// runs: long, late, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { serviceName } from '#schemas/name.ts';

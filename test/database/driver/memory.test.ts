@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import t, { type Test } from 'tap';
 import { connectTo, pooledConnection } from '#src/database/postgres/client.ts';
 import { createPostgres } from '#test/helper/database.ts';

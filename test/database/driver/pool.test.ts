@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { setImmediate as turn } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-// runs: last in its process
+// runs: in its own process
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// runs: long, last in its process
+// runs: long, in its own process
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import t from 'tap';

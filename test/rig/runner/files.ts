@@ -35,7 +35,7 @@ const words = {
   patient: 'may be silent for ten minutes, not for one: a command works, or packages are fetched',
   late: 'runs after the others, beside one more at most: it measures times under load, or makes much',
   // Ids never step back in a process, so those of later tests would lie in the future.
-  'last in its process':
+  'in its own process':
     'sets up tracing, listens for unhandled errors, declares resources, or moves the clock',
   'also on embedded': 'runs on this database besides those of its folder',
   'on embedded': 'runs on this database, and on no others than it names, whatever its folder says',

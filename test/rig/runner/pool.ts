@@ -36,9 +36,7 @@ interface Worker {
   ended: Promise<number | string>;
 }
 
-/**
- * Runs test files in a few processes. A process is replaced after a file that failed, or that says that it changes it.
- */
+/** Runs test files in a few processes. A process in which a file failed is replaced before the next file. */
 export async function runFiles({ suite, files, workers, env }: Run): Promise<Counts> {
   const began = performance.now();
   const waiting = [...files];
@@ -47,6 +45,8 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
   async function work() {
     let worker: Worker | undefined;
     for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const changesProcess = file.words.includes('in its own process');
+      if (worker && changesProcess) worker = end(worker);
       if (!worker) {
         worker = start(env);
         started.push(worker);
@@ -54,7 +54,7 @@ export async function runFiles({ suite, files, workers, env }: Run): Promise<Cou
       const { passed, failed } = await runInTurn(worker, suite, file);
       counts.passed += passed;
       counts.failed += failed;
-      if (failed > 0 || file.words.includes('last in its process')) worker = end(worker);
+      if (failed > 0 || changesProcess) worker = end(worker);
     }
     end(worker);
   }
