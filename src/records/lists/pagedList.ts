@@ -182,11 +182,10 @@ export class PagedList<T, Filter extends string, Sort extends string> {
         let passed = 0;
         for (const reading of ways) {
           const { way } = reading;
-          const found = await this.#run(reading)(db, { ...values, $most });
-          const rows = found.filter(([first]) => first !== null);
-          // Each row of a page whose rows were counted ends in these numbers.
-          const [total = 0, counted = 0] = (found[0] ?? []).slice(-2).map(Number);
+          const rows = await this.#run(reading)(db, { ...values, $most });
           const hasCount = way === 'gathered' || from === 'number';
+          const start = hasCount ? rows.shift() : undefined;
+          const [total = 0, counted = 0] = start?.slice(-2).map(Number) ?? [];
           const isEnough = hasCount ? counted < $most : rows.length >= Number(values.limit);
           passed += hasCount ? counted : way === 'ordered' ? 0 : $most;
           if (isEnough || way === 'ordered') return { rows, total, passed };

@@ -45,8 +45,8 @@ export function rowReader(selection: Selection) {
 }
 
 /**
- * The statement of a page. Each row of a page by number ends in the total, of the same snapshot, and in how many rows
- * were counted for it. A page past the end is one row without a record.
+ * The statement of a page. That of a page by number begins with a row without a record, which ends in the total, of
+ * the same snapshot, and in how many rows were counted for it.
  */
 function pageStatement(reading: Reading): SQL {
   // Selects each parent that has records: its id, its total, and how many rows were counted for that.
@@ -57,10 +57,9 @@ function pageStatement(reading: Reading): SQL {
   }
   if (reading.from !== 'number' && reading.way !== 'gathered') return recordQuery(reading);
   const { start, ...begin } = startQuery(reading);
-  const records = recordQuery(reading, begin);
-  // A plain join, because Citus refuses a lateral one with a distributed table.
-  return sql`with start as (${start})
-    select record.*, start.* from start left join (${records}) as record on true`;
+  const nothing = joinComma(rowColumns(reading).map(() => sql`null`));
+  return sql`with start as (${start}) select ${nothing}, total, passed from start
+    union all select record.*, null, null from (${recordQuery(reading, begin)}) as record`;
 }
 
 /** The columns of a record, by member. */
