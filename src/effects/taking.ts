@@ -6,7 +6,7 @@ import { type Connection, orm } from '#src/database/connection.ts';
 import { arrayText } from '#src/database/statements/insertRows.ts';
 import { statement } from '#src/database/statements/statement.ts';
 import { inTransaction } from '#src/database/write.ts';
-import { batchesOfThisProcess } from '#src/webhooks/queue.ts';
+import { batchesOfThisProcess, fingerprintsAsText } from '#src/webhooks/queue.ts';
 
 /*
  * A worker takes an effect as a batch with the name of its record, of which there is one at most: the unique index sees
@@ -18,10 +18,10 @@ import { batchesOfThisProcess } from '#src/webhooks/queue.ts';
 const lease = '20 seconds';
 
 const names = sql`${sql.placeholder('names')}::text[]`;
-const { id, fingerprints } = webhookBatches;
+const { id } = webhookBatches;
 /** Takes effects with these names, and those that nobody has begun for a day, because no worker knows them any more. */
 const takeDue = statement(
-  { id, fingerprints },
+  { id, fingerprints: fingerprintsAsText },
   () => sql`
   with due as (
     select fingerprint, record from webhook_queue waiting
@@ -37,7 +37,7 @@ const takeDue = statement(
   )
   insert into webhook_batches (id, fingerprints, providers, record, leased_until)
   select gen_random_uuid(), array[fingerprint], array['effects'], record, now() + ${sql.placeholder('lease')}::interval
-  from due on conflict (record) do nothing returning id, fingerprints`,
+  from due on conflict (record) do nothing returning id, ${fingerprintsAsText}`,
 );
 
 /**

@@ -78,7 +78,7 @@ export function startEffects(
 
   async function work(batch: Batch, ending: AbortController): Promise<void> {
     try {
-      const found = await findEvents(upkeep.db, { fingerprints: arrayText(batch.fingerprints) });
+      const found = await findEvents(upkeep.db, { fingerprints: batch.fingerprints });
       // A provider may send the key of an effect as the id of an event.
       const event = found.find(({ provider }) => provider === effectProvider);
       if (!event) throw new Error('The database does not show the event.');

@@ -35,7 +35,7 @@ export const shown = (text: string | undefined) =>
 export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));
 
 const digest = (prefix: string, bytes: Buffer) =>
-  hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
+  `\\x${hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]))}`;
 
 /** A function that reads the first of several sources that has what is wanted. */
 export const sourceReader =

@@ -47,7 +47,7 @@ export const listEvents = (context: Context, { event, ...query }: EventQuery) =>
   list.byCursor(context, {
     ...query,
     // The column of the provider's event id has no index, but the fingerprint of the id has one.
-    ...(event !== undefined && { event: fingerprintOf(event).toString('hex') }),
+    ...(event !== undefined && { event: fingerprintOf(event).slice(2) }),
   });
 
 /** One event with its body and its failed attempts. */

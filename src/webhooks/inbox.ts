@@ -139,9 +139,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** The event as JSON, in which bytes have the notation of PostgreSQL. */
-const inboxRow = ({ fingerprint, body, ...event }: ReceivedEvent) => ({
+const inboxRow = ({ body, ...event }: ReceivedEvent) => ({
   ...event,
-  fingerprint: `\\x${fingerprint.toString('hex')}`,
   body: `\\x${body.toString('hex')}`,
   attempts: 0,
   replays: 0,
@@ -155,7 +154,7 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
     deliveries: same.length,
   }));
   // Sorts the events, so that two instances with the same ones do not deadlock.
-  groups.sort((a, b) => a.fingerprint.compare(b.fingerprint));
+  groups.sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
   const $rows = JSON.stringify(groups.map(inboxRow));
   const ids = arrayText(groups.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });

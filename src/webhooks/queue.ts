@@ -33,15 +33,15 @@ import { inTransaction } from '#src/database/write.ts';
 /** The key of an event. */
 export type Key = Pick<typeof webhookEvents.$inferSelect, 'fingerprint' | 'provider'>;
 
-export const eventKeyOf = ({ fingerprint, provider }: Key) => `${fingerprint.toString('hex')} ${provider}`;
+export const eventKeyOf = ({ fingerprint, provider }: Key) => `${fingerprint} ${provider}`;
 
 /** Finds events by the placeholder `fingerprints`, by which a distributed database also finds their nodes. */
 export const hasFingerprint = sql`${webhookEvents.fingerprint} = any(${sql.placeholder('fingerprints')}::bytea[])`;
 
-/** The events that a worker has taken. */
+/** The events that a worker has taken: their fingerprints as the text of an array. */
 export interface Batch {
   id: string;
-  fingerprints: Buffer[];
+  fingerprints: string;
 }
 
 export const maxBatch = 200;
@@ -50,7 +50,9 @@ const { fingerprint, provider, customer, dueAt, alone, effect } = webhookQueue;
 const { id: batch, fingerprints, providers, begunAt, leasedUntil } = webhookBatches;
 const isDue = sql`${dueAt} <= now() and ${fingerprint} not in (select unnest(${fingerprints}) from ${webhookBatches})`;
 
-const take = statement({ fingerprints }, (builder, columns) => {
+export const fingerprintsAsText = sql<string>`${fingerprints}::text`;
+
+const take = statement({ fingerprints: fingerprintsAsText }, (builder, columns) => {
   const due = builder.$with('due').as(
     builder
       .select({ fingerprint, provider })
@@ -127,28 +129,34 @@ const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} 
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
 
 const claim = statement({ fingerprint, provider, isFree }, (builder, columns) => {
-  const taken = sql`unnest(${fingerprints}, ${providers}) as taken (fingerprint, provider)`;
+  const ended = builder.$with('ended').as(
+    builder
+      .delete(webhookBatches)
+      .where(eq(batch, sql.placeholder('id')))
+      .returning({ fingerprints, providers, begunAt }),
+  );
+  const taken = sql`unnest(${ended.fingerprints}, ${ended.providers}) as taken (fingerprint, provider)`;
   const claimed = builder
     .select({ ...columns, isFree: isFree.as('is_free') })
     .from(webhookQueue)
     .where(
-      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${begunAt}`,
+      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${ended.begunAt}`,
     )
     // Makes PostgreSQL look up one event after the other. It would compare each with each.
     .limit(1)
     .for('update', { skipLocked: true })
     .as('claimed');
   return builder
+    .with(ended)
     .select({ fingerprint: claimed.fingerprint, provider: claimed.provider, isFree: claimed.isFree })
-    .from(webhookBatches)
+    .from(ended)
     .crossJoin(taken)
-    .crossJoinLateral(claimed)
-    .where(eq(batch, sql.placeholder('id')));
+    .crossJoinLateral(claimed);
 });
 
 /**
- * Locks the events of a batch until the end of the transaction. `isFree` is false if another worker serves the
- * customer.
+ * Ends a batch, and locks its events until the end of the transaction; none if it has ended before. `isFree` is false
+ * if another worker serves the customer.
  */
 export async function claimEvents(db: Connection, id: string) {
   const [, claimed] = await Promise.all([
@@ -182,20 +190,16 @@ export async function endDeadBatch(db: Connection) {
   return dead === undefined ? undefined : endBatch(db, dead);
 }
 
-const deleteBatch = statement({ fingerprints, providers, begunAt }, (builder, columns) =>
-  builder
-    .delete(webhookBatches)
-    .where(eq(batch, sql.placeholder('id')))
-    .returning(columns),
-);
-
 /** Ends a batch, and returns its events and when it began; undefined if it has ended before. */
 export async function endBatch(db: Connection, id: string) {
-  const [ended] = await deleteBatch(db, { id });
+  const prints = sql<string[]>`${fingerprints}::text[]`;
+  const [ended] = await orm(db)
+    .delete(webhookBatches)
+    .where(eq(batch, id))
+    .returning({ prints, names: providers, begun: begunAt });
   if (!ended) return undefined;
-  const { providers: names, begunAt: begun } = ended;
-  const keys = ended.fingerprints.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string }));
-  return { keys, begun };
+  const { prints: all, names, begun } = ended;
+  return { keys: all.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string })), begun };
 }
 
 const keyIsIn = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from

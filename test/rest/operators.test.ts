@@ -1,9 +1,11 @@
 // runs: also on embedded
+
 import t from 'tap';
 import { subscriptions } from '#drizzle/tables/service/subscriptions.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import { newRecord } from '#src/core/ids.ts';
 import { orm } from '#src/database/connection.ts';
+import { fingerprintOf } from '#src/webhooks/envelope.ts';
 import { backend } from '#test/helper/database.ts';
 import { buildGraphQL } from '#test/helper/graphql.ts';
 import { burrow } from '#test/world/burrows.ts';
@@ -140,7 +142,7 @@ t.test('subscriptions and events are listed by several states', async t => {
       preset: 'p',
       type: 'paid',
       body: Buffer.from('{}'),
-      fingerprint: Buffer.from([i]),
+      fingerprint: fingerprintOf(`${i}`),
     };
     const states = ['dead', 'failed', 'processed'] as const;
     await db.insert(webhookEvents).values({ ...key, ...event, status: states[i] ?? 'dead' });

@@ -1,4 +1,5 @@
 // runs: also on embedded
+
 import t, { type Test } from 'tap';
 import { inArray, type PgTable, sql } from '#drizzle/orm.ts';
 import { apiKeys } from '#drizzle/tables/service/apiKeys.ts';
@@ -11,6 +12,7 @@ import { lowestId } from '#src/core/ids.ts';
 import { orm } from '#src/database/connection.ts';
 import { domain as ours } from '#src/domain/index.ts';
 import type { AnyResource } from '#src/records/resource.ts';
+import { fingerprintOf } from '#src/webhooks/envelope.ts';
 import { build } from '#test/helper/app.ts';
 import { backend } from '#test/helper/database.ts';
 import { newBody } from '#test/helper/resources/records.ts';
@@ -118,7 +120,7 @@ const lists: Record<string, List> = {
       preset: 'stripe',
       status: 'dead',
       body,
-      fingerprint: Buffer.from(base.id),
+      fingerprint: fingerprintOf(base.id),
     }),
   },
 };

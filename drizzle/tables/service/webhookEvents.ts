@@ -1,4 +1,4 @@
-import { bytes, instant, textByCode } from '#drizzle/columns.ts';
+import { bytes, digest, instant, textByCode } from '#drizzle/columns.ts';
 import { check, index, integer, jsonb, pgTable, sql, uniqueIndex, uuid } from '#drizzle/orm.ts';
 import type { EventStatus, Failure } from '#schemas/service/webhookEvent.ts';
 
@@ -8,7 +8,7 @@ export const webhookEvents = pgTable(
     id: uuid().primaryKey(),
     provider: textByCode().notNull(),
     preset: textByCode().notNull(),
-    fingerprint: bytes().notNull(),
+    fingerprint: digest().notNull(),
     eventId: textByCode('event_id'),
     type: textByCode(),
     customer: textByCode(),

@@ -1,11 +1,11 @@
-import { bytes, instant, textByCode } from '#drizzle/columns.ts';
+import { digest, instant, textByCode } from '#drizzle/columns.ts';
 import { boolean, index, integer, pgTable, primaryKey, sql, text, uniqueIndex, uuid } from '#drizzle/orm.ts';
 
 /** The events that are still to be processed, and the effects that are still to run. */
 export const webhookQueue = pgTable(
   'webhook_queue',
   {
-    fingerprint: bytes().notNull(),
+    fingerprint: digest().notNull(),
     provider: textByCode().notNull(),
     customer: textByCode(),
     dueAt: instant('due_at').notNull().default(sql`date_trunc('milliseconds', now())`),
@@ -29,7 +29,7 @@ export const webhookBatches = pgTable(
   'webhook_batches',
   {
     id: uuid().primaryKey(),
-    fingerprints: bytes().array().notNull(),
+    fingerprints: digest().array().notNull(),
     providers: text().array().notNull(),
     begunAt: instant('begun_at').notNull().default(sql`now()`),
     record: textByCode(),

@@ -60,8 +60,9 @@ export const embeddedConnection = (client: PGlite): Connection =>
   });
 
 const asText = (value: string) => value;
-/** Times stay the text that the server sends. */
-const parsers = { [types.TIMESTAMPTZ]: asText, [types.TIMESTAMP]: asText, [types.DATE]: asText };
+const { TIMESTAMPTZ, TIMESTAMP, DATE, BYTEA } = types;
+/** Times and bytes stay the text that the server sends. */
+const parsers = { [TIMESTAMPTZ]: asText, [TIMESTAMP]: asText, [DATE]: asText, [BYTEA]: asText };
 
 const rowsBy =
   (client: Pick<Transaction, 'query' | 'exec'>): Connection['rows'] =>

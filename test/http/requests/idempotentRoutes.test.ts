@@ -1,4 +1,5 @@
 // runs: also on embedded
+
 import t from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { idempotencyKeys } from '#drizzle/tables/service/idempotencyKeys.ts';
@@ -8,6 +9,7 @@ import { Budget } from '#src/access/limits/budget.ts';
 import { newId } from '#src/core/ids.ts';
 import { type Connection, orm } from '#src/database/connection.ts';
 import { withIdempotencyKey } from '#src/records/idempotency.ts';
+import { fingerprintOf } from '#src/webhooks/envelope.ts';
 import { build } from '#test/helper/app.ts';
 import { countRows, select, testLog } from '#test/helper/database.ts';
 import { essence, isReplayed, keyed } from '#test/helper/events/replays.ts';
@@ -30,7 +32,7 @@ async function storedEvent(provider: string, status: 'ignored' | 'dead' = 'ignor
   const createdAt = new Date(Date.now() - 1000).toISOString();
   const id = newId(Date.parse(createdAt));
   const times = { createdAt, updatedAt: createdAt };
-  const content = { fingerprint: Buffer.from(id), status, body: Buffer.from('{}') };
+  const content = { fingerprint: fingerprintOf(id), status, body: Buffer.from('{}') };
   await orm(database.writes)
     .insert(webhookEvents)
     .values({ id, provider, preset: 'stripe', ...content, ...times });

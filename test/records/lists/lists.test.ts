@@ -1,4 +1,5 @@
 // runs: also on embedded
+
 import t from 'tap';
 import { pgTable, sql, text, uuid } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
@@ -8,6 +9,7 @@ import { makeCursor } from '#src/records/lists/cursors.ts';
 import { PagedList } from '#src/records/lists/pagedList.ts';
 import type { CursorPage } from '#src/records/lists/pages.ts';
 import { ownFilter } from '#src/records/lists/rules.ts';
+import { fingerprintOf } from '#src/webhooks/envelope.ts';
 import { inside } from '#test/helper/access.ts';
 import { openTestDatabase } from '#test/helper/database.ts';
 
@@ -92,7 +94,7 @@ t.test('a list may be sorted by numbers, and a forged cursor with a word for one
   for (const [i, attempts] of [2, 10, 1, 10, 9].entries())
     await orm(context.db)
       .insert(webhookEvents)
-      .values({ ...newRecord(context), ...event, attempts, fingerprint: Buffer.from([i]) });
+      .values({ ...newRecord(context), ...event, attempts, fingerprint: fingerprintOf(`${i}`) });
   const query = { limit: 2, sort: '-attempts' } as const;
   const first = (await list.page(context, { ...query, after: '' })) as CursorPage<{ attempts: number }>;
   const second = await list.page(context, { ...query, after: first.meta.next ?? '' });
