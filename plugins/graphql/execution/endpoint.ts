@@ -109,22 +109,31 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     }
   }
 
-  /** The result of a query or a mutation. A mutation without an `Idempotency-Key` writes before it takes a place. */
-  async function execute(request: FastifyRequest, admitted: Admitted, reply: FastifyReply): Promise<Ran> {
+  /**
+   * Sends the result of a query or a mutation. A mutation without an `Idempotency-Key` writes before it takes a place.
+   * A query sends its result in its place: promises that waited for it would keep the text until the whole heap is
+   * collected.
+   */
+  async function execute(request: FastifyRequest, admitted: Admitted, reply: FastifyReply) {
     const { operation, variables, kind, estimate } = admitted;
     const budget = new Budget(payerOf(request), estimate.price);
     const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
     const runIn = (context: Context, below?: () => Promise<Context>) =>
       run(operation, variables, { context: { ...context, budget }, estimate, below, toSent });
-    if (kind === OperationTypeNode.QUERY) return inPlace(request, estimate, budget, runIn);
+    if (kind === OperationTypeNode.QUERY)
+      return inPlace(request, estimate, budget, async context => sendResult(reply, await runIn(context)));
     const context = writeContext(request);
     const keyed = readKey(request);
     if (keyed && estimate.roots !== 1)
       throw refuse('BAD_USER_INPUT', 'An operation with an Idempotency-Key must have exactly one mutation.');
     // The place comes first: a transaction that waits for one would hold a connection that others write on.
-    if (keyed) return inPlace(request, estimate, budget, () => runOnce(reply, context, keyed, runIn));
+    if (keyed)
+      return sendResult(
+        reply,
+        await inPlace(request, estimate, budget, () => runOnce(reply, context, keyed, runIn)),
+      );
     const { below, end } = laterIn(request, estimate, budget);
-    return runIn(context, below).finally(end);
+    return sendResult(reply, await runIn(context, below).finally(end));
   }
 
   async function answer(request: FastifyRequest, reply: FastifyReply, body: GraphQLRequest) {
@@ -133,7 +142,7 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
     return admitted.kind === OperationTypeNode.SUBSCRIPTION
       ? sendResults(reply, follower => subscriptionResults(request, admitted, follower, toSent))
-      : sendResult(reply, await execute(request, admitted, reply));
+      : execute(request, admitted, reply);
   }
   return { schema, admit, subscriptionResults, answer, fromQuery, sendFailure };
 }
