@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import type { Context } from '#src/access/context.ts';
 import { newId } from '#src/core/ids.ts';
 import { type Connection, workInside } from '#src/database/connection.ts';
+import { types } from '#src/database/postgres/client.ts';
 import { handlers } from '#src/domain/handlers/index.ts';
 import { findSubscription } from '#src/subscriptions/read.ts';
 import { actOnEvent, dismissal, replay } from '#src/webhooks/events.ts';
@@ -27,7 +28,7 @@ async function openWatched(t: Test) {
     for (const [shard] of message.matchAll(/\b(webhook_events|subscriptions)_\d{6,}\b/g))
       asked.at(-1)?.shards.add(shard);
   };
-  const client = postgres(await createPostgres(t), { max: 1, onnotice });
+  const client = postgres(await createPostgres(t), { max: 1, onnotice, types });
   t.teardown(() => client.end());
   await client.unsafe('set citus.log_remote_commands = on');
   const rowsBy =

@@ -52,7 +52,7 @@ const sessionSettings = ({ statementTimeout = 6000, lockTimeout = 2000 }: Server
 
 const asText = (value: unknown) => value;
 /** Times and bytes stay the text that the server sends, and JSON parameters are text already. */
-const types = {
+export const types = {
   instant: { to: 1184, from: [1184, 1114, 1082], serialize: asText, parse: asText },
   bytes: { to: 17, from: [17], serialize: (value: Buffer) => `\\x${value.toString('hex')}`, parse: asText },
   json: { to: 3802, from: [114, 3802], serialize: asText, parse: JSON.parse },
