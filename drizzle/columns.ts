@@ -51,7 +51,10 @@ export const bytes = customType<{ data: Buffer; driverData: string }>({
   fromDriver: value => Buffer.from(value.slice(2), 'hex'),
 });
 
-/** A hash, as PostgreSQL writes bytes: `\\x` and their hex digits. It is only compared. */
+/**
+ * A hash, as PostgreSQL writes bytes: `\x` and their hex digits. It is only compared. As a parameter it is bytes, because
+ * the drivers would take the text for bytes.
+ */
 export const digest = customType<{ data: string; driverData: Buffer | string }>({
   dataType: () => 'bytea',
   toDriver: value => Buffer.from(value.slice(2), 'hex'),

@@ -154,7 +154,7 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
     deliveries: same.length,
   }));
   // Sorts the events, so that two instances with the same ones do not deadlock.
-  groups.sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
+  groups.sort((a, b) => (eventKeyOf(a) < eventKeyOf(b) ? -1 : 1));
   const $rows = JSON.stringify(groups.map(inboxRow));
   const ids = arrayText(groups.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });

@@ -57,7 +57,7 @@ export async function processBatch(
 ): Promise<IncomingEvent[]> {
   need(context, 'admin');
   async function work(inside: Context) {
-    // Sends all at once.
+    // Sends all at once. The claim ends the batch, with this transaction.
     const [, claimed, found] = await Promise.all([
       waitLongerForLocks(inside.db),
       claimEvents(inside.db, batch.id),

@@ -22,8 +22,8 @@ import { inTransaction } from '#src/database/write.ts';
  *   2. It writes the keys of these events to a row of `webhook_batches`, on another connection. Other workers leave
  *      these events alone, but two that write at the same moment may name the same event. The embedded database has
  *      one connection and one process: there this step is the first.
- *   3. In its transaction it locks the rows of these events in the queue, so that only one of two such workers gets an
- *      event. It applies the effects, and deletes these rows and that of the batch.
+ *   3. In its transaction it deletes the row of the batch, and locks the rows of these events in the queue, so that only
+ *      one of two such workers gets an event. It applies the effects, and deletes the rows of the events.
  *
  * When step 3 fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
  * event is a failed attempt. When the worker dies, another finds twice that nobody has locked the id of the batch, and
@@ -192,13 +192,13 @@ export async function endDeadBatch(db: Connection) {
 
 /** Ends a batch, and returns its events and when it began; undefined if it has ended before. */
 export async function endBatch(db: Connection, id: string) {
-  const prints = sql<string[]>`${fingerprints}::text[]`;
+  const texts = sql<string[]>`${fingerprints}::text[]`;
   const [ended] = await orm(db)
     .delete(webhookBatches)
     .where(eq(batch, id))
-    .returning({ prints, names: providers, begun: begunAt });
+    .returning({ texts, names: providers, begun: begunAt });
   if (!ended) return undefined;
-  const { prints: all, names, begun } = ended;
+  const { texts: all, names, begun } = ended;
   return { keys: all.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string })), begun };
 }
 

@@ -15,7 +15,7 @@ import {
   wrongParameter,
 } from './rules.ts';
 import { indexOf, partsOf, positionColumns, type Reading, type Selection } from './selection.ts';
-import { type RowReader, type Run, readPage, rowReader } from './statements.ts';
+import { hasStart, type RowReader, type Run, readPage, rowReader } from './statements.ts';
 import { isSearch, stepsTo } from './ways.ts';
 
 /** The ids of parents that have a list each, and the filter that selects the list of one id. */
@@ -183,7 +183,7 @@ export class PagedList<T, Filter extends string, Sort extends string> {
         for (const reading of ways) {
           const { way } = reading;
           const rows = await this.#run(reading)(db, { ...values, $most });
-          const hasCount = way === 'gathered' || from === 'number';
+          const hasCount = hasStart(reading);
           const start = hasCount ? rows.shift() : undefined;
           const [total = 0, counted = 0] = start?.slice(-2).map(Number) ?? [];
           const isEnough = hasCount ? counted < $most : rows.length >= Number(values.limit);

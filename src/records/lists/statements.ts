@@ -45,9 +45,12 @@ export function rowReader(selection: Selection) {
 }
 
 /**
- * The statement of a page. That of a page by number begins with a row without a record, which ends in the total, of
- * the same snapshot, and in how many rows were counted for it.
+ * Whether the rows of a page are behind one without a record, which ends in the total, of the same snapshot, and in how
+ * many rows were counted for it. PostgreSQL answers with the parts of a union in their order.
  */
+export const hasStart = ({ from, way }: Reading) => from === 'number' || way === 'gathered';
+
+/** The statement of a page. */
 function pageStatement(reading: Reading): SQL {
   // Selects each parent that has records: its id, its total, and how many rows were counted for that.
   if (reading.way === 'counted') return sql`select "$parent", ${countQuery(reading)} group by "$parent"`;
@@ -55,7 +58,7 @@ function pageStatement(reading: Reading): SQL {
     const page = recordQuery(reading);
     return sql`select page.* from ${parents} cross join lateral (${page}) as page limit ${unknownValue('$most')}`;
   }
-  if (reading.from !== 'number' && reading.way !== 'gathered') return recordQuery(reading);
+  if (!hasStart(reading)) return recordQuery(reading);
   const { start, ...begin } = startQuery(reading);
   const nothing = joinComma(rowColumns(reading).map(() => sql`null`));
   return sql`with start as (${start}) select ${nothing}, total, passed from start
