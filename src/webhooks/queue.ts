@@ -192,14 +192,13 @@ export async function endDeadBatch(db: Connection) {
 
 /** Ends a batch, and returns its events and when it began; undefined if it has ended before. */
 export async function endBatch(db: Connection, id: string) {
-  const texts = sql<string[]>`${fingerprints}::text[]`;
   const [ended] = await orm(db)
     .delete(webhookBatches)
     .where(eq(batch, id))
-    .returning({ texts, names: providers, begun: begunAt });
+    .returning({ prints: sql<string[]>`${fingerprints}::text[]`, names: providers, begun: begunAt });
   if (!ended) return undefined;
-  const { texts: all, names, begun } = ended;
-  return { keys: all.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string })), begun };
+  const { prints, names, begun } = ended;
+  return { keys: prints.map((fingerprint, i) => ({ fingerprint, provider: names[i] as string })), begun };
 }
 
 const keyIsIn = (keys: Key[]) => sql`(${fingerprint}, ${provider}) in (select * from

@@ -1,5 +1,4 @@
 // runs: also on embedded
-
 import t, { type Test } from 'tap';
 import { inArray, type PgTable, sql } from '#drizzle/orm.ts';
 import { apiKeys } from '#drizzle/tables/service/apiKeys.ts';

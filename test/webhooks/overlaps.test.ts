@@ -1,5 +1,4 @@
 // runs: late, in its own process, also on embedded
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { webhookBatches, webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';

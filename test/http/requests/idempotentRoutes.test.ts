@@ -1,5 +1,4 @@
 // runs: also on embedded
-
 import t from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { idempotencyKeys } from '#drizzle/tables/service/idempotencyKeys.ts';

@@ -1,5 +1,4 @@
 // runs: also on embedded
-
 import t from 'tap';
 import { pgTable, sql, text, uuid } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
