@@ -60,7 +60,7 @@ async function register(app: FastifyInstance, { metrics }: { metrics: Metrics })
     const before = lastExchanges.get(socket)?.reply;
     lastExchanges.set(socket, { request, reply, earlier: before?.raw.writableFinished ? undefined : before });
     // `onResponse` does not run when Fastify sends no response.
-    reply.raw.once('close', () => record(request, reply, request.statusOnClose));
+    reply.raw.on('close', () => record(request, reply, request.statusOnClose));
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

@@ -22,11 +22,6 @@ const toHex = (milliseconds: number) => milliseconds.toString(16).padStart(12, '
 const shape = new RegExp(idPattern);
 export const isId = (text: string) => shape.test(text);
 
-/**
- * The time in an id, which is the `createdAt`: time filters compare ids. It can be later than the `newId` argument.
- */
-export const timeInId = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
-
 /** Bounds below and above every id: RFC 9562 reserves both, so no id equals either. */
 export const [firstId, lastId] = [
   '00000000-0000-0000-0000-000000000000',
@@ -40,9 +35,12 @@ export function lowestId(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** The members that the service gives to a new record. Their time is that in the id, which time filters compare. */
+/**
+ * The members that the service gives to a new record. Their time is that in the id, which time filters compare: it can be
+ * later than the time now.
+ */
 export function newRecord({ now }: { now: () => Date }) {
   const id = newId(now().getTime());
-  const createdAt = timeInId(id).toISOString();
+  const createdAt = new Date(last).toISOString();
   return { id, version: 1, createdAt, updatedAt: createdAt };
 }

@@ -4,7 +4,7 @@ import type { AuditAction, AuditEntry } from '#schemas/service/audit.ts';
 import type { Sample } from '#schemas/service/overview.ts';
 import type { Context } from '#src/access/context.ts';
 import { need } from '#src/access/need.ts';
-import { lowestId, newId, newRecord, timeInId } from '#src/core/ids.ts';
+import { lowestId, newRecord } from '#src/core/ids.ts';
 import { orm } from '#src/database/connection.ts';
 import { deleteBatch } from '#src/database/statements/deleteBatch.ts';
 import { rowsOfTable } from '#src/database/statements/insertRows.ts';
@@ -31,15 +31,15 @@ export function nameOfChange(action: string, version: number | null): string {
 }
 
 function makeEntry(context: Context, action: AuditAction, write: Write): Entry {
-  const { actor, transport, origin, now, effects, afterwards } = context;
-  const id = newId(now().getTime());
+  const { actor, transport, origin, effects, afterwards } = context;
+  const { id, createdAt } = newRecord(context);
   // An entry without a version, such as that of a key, is no change of a record.
   const change = write.version === undefined ? '' : nameOfChange(action, write.version);
   const effect = effects?.names.has(change) ? change : null;
   if (effects && effect) afterwards?.push(effects.call);
   return {
     id,
-    createdAt: timeInId(id).toISOString(),
+    createdAt,
     action,
     changed: [],
     actorKind: actor.kind as Entry['actorKind'],

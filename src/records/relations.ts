@@ -8,7 +8,8 @@ export type Sided = Pick<AnyResource, 'owner' | 'counted' | 'parentRelations'>;
 
 /** The members of a record by which its changes are chosen: its owner, its parents, and those with few values. */
 export function makeSide({ owner, counted, parentRelations }: Sided, record: object): Side {
-  const members = [owner ?? [], counted, parentRelations.map(({ member }) => member)].flat();
+  const members = [...counted, ...parentRelations.map(({ member }) => member)];
+  if (owner) members.push(owner);
   return Object.fromEntries(members.map(member => [member, record[member as keyof object]]));
 }
 

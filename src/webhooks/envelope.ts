@@ -23,7 +23,7 @@ export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, val
     /** When it happened, as the provider says. */
     occurredAt: read(preset.time, value => asTime(value, latest)) ?? null,
     /** Identifies the event. `eventId` does not, because it is truncated. */
-    fingerprint: id === undefined ? digest('body\n', body) : fingerprintOf(id),
+    fingerprint: id === undefined ? digest(marks.body, body) : fingerprintOf(id),
   };
 }
 
@@ -31,17 +31,19 @@ export function readEnvelope(preset: Preset, headers: Headers, body: Buffer, val
 export const shown = (text: string | undefined) =>
   text === undefined ? null : truncateForColumn(text, longestShown);
 
-/** The prefix keeps an id from posing as a body. UTF-8 would make all lone surrogates equal; UTF-16 does not. */
-export const fingerprintOf = (id: string) => digest('id\n', Buffer.from(id, 'utf16le'));
+/** They keep an id from posing as a body. */
+const marks = { id: Buffer.from('id\n'), body: Buffer.from('body\n') };
 
-const digest = (prefix: string, bytes: Buffer) =>
-  `\\x${hash('sha256', Buffer.concat([Buffer.from(prefix), bytes]))}`;
+/** UTF-8 would make all lone surrogates equal; UTF-16 does not. */
+export const fingerprintOf = (id: string) => digest(marks.id, Buffer.from(id, 'utf16le'));
+
+const digest = (mark: Buffer, bytes: Buffer) => `\\x${hash('sha256', Buffer.concat([mark, bytes]))}`;
 
 /** A function that reads the first of several sources that has what is wanted. */
 export const sourceReader =
   (headers: Headers, body: unknown) =>
   <T>(sources: Source | undefined, as: (value: unknown) => T | undefined): T | undefined => {
-    for (const source of [sources ?? []].flat()) {
+    for (const source of typeof sources === 'string' ? [sources] : (sources ?? [])) {
       const isHeader = source.startsWith('header:');
       const found = as(
         isHeader ? headers[source.slice('header:'.length)] : source.split('.').reduce(member, body),

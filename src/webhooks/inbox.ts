@@ -51,17 +51,26 @@ export async function receiveEvent(context: Context, handlers: Handlers, deliver
 function readEvent(context: Context, handlers: Handlers, { provider, headers, body }: Delivery) {
   const parsed = parseJson(body);
   if (parsed === undefined) return undefined;
-  const { version: _, ...record } = newRecord(context);
+  const { id, createdAt } = newRecord(context);
   const { name, preset } = provider;
   const envelope = readEnvelope(provider, headers, body, parsed, context.now());
   const handler = handlerFor(handlers, { preset, ...envelope });
-  const reason = typeof handler === 'string' ? handler : null;
-  const status = reason === null ? ('received' as const) : ('ignored' as const);
-  const work = { status, reason, deliveries: 1, traceparent: traceparent() ?? null };
-  return { ...record, provider: name, preset, ...envelope, body, ...work };
+  const reason = typeof handler === 'string' ? handler : undefined;
+  const status = reason === undefined ? ('received' as const) : ('ignored' as const);
+  const work = { status, reason, traceparent: traceparent() };
+  return { id, createdAt, provider: name, preset, ...envelope, body, ...work };
 }
 
 const { id, provider, fingerprint, customer, status, deliveries } = webhookEvents;
+
+/** What all new events have, and what costs less as an expression than as a member of the JSON. */
+const computed = {
+  attempts: sql`0`,
+  replays: sql`0`,
+  failures: sql`'[]'`,
+  updatedAt: sql`new."createdAt"`,
+  body: sql`convert_to(new.body, 'UTF8')`,
+};
 
 /**
  * Stores events and their places in the queue in one statement, so that both are committed together. A repeated event
@@ -71,7 +80,7 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
   const stored = builder.$with('stored').as(
     builder
       .insert(webhookEvents)
-      .select(rowsOfTable(webhookEvents))
+      .select(rowsOfTable(webhookEvents, computed))
       .onConflictDoUpdate({
         target: [fingerprint, provider],
         set: { deliveries: sql`${deliveries} + excluded.deliveries` },
@@ -138,31 +147,26 @@ function isRefusal(error: unknown): boolean {
   return failure !== undefined && (!isOutage(error) || /^40/.test(failure.code));
 }
 
-/** The event as JSON, in which bytes have the notation of PostgreSQL. */
-const inboxRow = ({ body, ...event }: ReceivedEvent) => ({
-  ...event,
-  body: `\\x${body.toString('hex')}`,
-  attempts: 0,
-  replays: 0,
-  failures: [],
-});
-
 /** Returns the id under which each event is stored. */
 async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<string[]> {
-  const groups = [...Map.groupBy(events, eventKeyOf).values()].map(same => ({
-    ...(same[0] as ReceivedEvent),
-    deliveries: same.length,
-  }));
-  // Sorts the events, so that two instances with the same ones do not deadlock.
-  groups.sort((a, b) => (eventKeyOf(a) < eventKeyOf(b) ? -1 : 1));
-  const $rows = JSON.stringify(groups.map(inboxRow));
-  const ids = arrayText(groups.map(({ id }) => id));
+  const groups = Map.groupBy(events, eventKeyOf);
+  // Sorts the events, so that two instances with the same ones do not deadlock. A body is JSON in UTF-8, so its text has
+  // all of its bytes.
+  const rows = [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, [event, ...others]]) => ({
+      ...event,
+      body: String(event?.body),
+      deliveries: 1 + others.length,
+    }));
+  const $rows = JSON.stringify(rows);
+  const ids = arrayText(rows.map(({ id }) => id));
   const storeAll = () => storeEvents(db, { $rows, ids });
   // An event that is being processed or replayed is locked for a moment. A group soon gives up: each of its events is
   // then stored alone, and waits.
   const stored = await (events.length > 1
     ? storeAll()
-    : write({ db }, storeAll, Object.fromEntries(groups.map(group => [eventKeyOf(group), oneAtATime]))));
+    : write({ db }, storeAll, Object.fromEntries([...groups.keys()].map(key => [key, oneAtATime]))));
   const idByKey = new Map(stored.map(event => [eventKeyOf(event), event.id]));
   return events.map(event => idByKey.get(eventKeyOf(event)) as string);
 }

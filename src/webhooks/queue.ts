@@ -22,8 +22,8 @@ import { inTransaction } from '#src/database/write.ts';
  *   2. It writes the keys of these events to a row of `webhook_batches`, on another connection. Other workers leave
  *      these events alone, but two that write at the same moment may name the same event. The embedded database has
  *      one connection and one process: there this step is the first.
- *   3. In its transaction it deletes the row of the batch, and locks the rows of these events in the queue, so that only
- *      one of two such workers gets an event. It applies the effects, and deletes the rows of the events.
+ *   3. In its transaction it deletes the row of the batch and the rows of these events in the queue, skipping those that
+ *      are locked, so that only one of two such workers gets an event. It applies the effects.
  *
  * When step 3 fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
  * event is a failed attempt. When the worker dies, another finds twice that nobody has locked the id of the batch, and
@@ -128,35 +128,29 @@ export async function workOnBatch<T>(
 const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
 
-const claim = statement({ fingerprint, provider, isFree }, (builder, columns) => {
-  const ended = builder.$with('ended').as(
-    builder
-      .delete(webhookBatches)
-      .where(eq(batch, sql.placeholder('id')))
-      .returning({ fingerprints, providers, begunAt }),
-  );
-  const taken = sql`unnest(${ended.fingerprints}, ${ended.providers}) as taken (fingerprint, provider)`;
-  const claimed = builder
-    .select({ ...columns, isFree: isFree.as('is_free') })
-    .from(webhookQueue)
-    .where(
-      sql`${fingerprint} = taken.fingerprint and ${provider} = taken.provider and ${dueAt} <= ${ended.begunAt}`,
-    )
-    // Makes PostgreSQL look up one event after the other. It would compare each with each.
-    .limit(1)
-    .for('update', { skipLocked: true })
-    .as('claimed');
-  return builder
-    .with(ended)
-    .select({ fingerprint: claimed.fingerprint, provider: claimed.provider, isFree: claimed.isFree })
-    .from(ended)
-    .crossJoin(taken)
-    .crossJoinLateral(claimed);
-});
+/** A row that changes while the statement begins is locked, but neither deleted nor claimed: it stays. */
+const claim = statement(
+  { fingerprint, provider, isFree },
+  () => sql`
+  with ended as (
+    delete from webhook_batches where id = ${sql.placeholder('id')} returning fingerprints, providers, begun_at
+  ), locked as (
+    select own.* from ended cross join unnest(fingerprints, providers) as taken (fingerprint, provider)
+    cross join lateral (
+      select fingerprint, provider, ${isFree} as is_free, ctid as place from webhook_queue
+      where fingerprint = taken.fingerprint and provider = taken.provider and due_at <= begun_at
+      limit 1 for update skip locked -- one look after the other: without the limit, each would be compared with each
+    ) as own
+  ), gone as (
+    delete from webhook_queue where ctid = any (array(select place from locked where is_free))
+    returning fingerprint, provider
+  )
+  select *, true from gone union all select fingerprint, provider, false from locked where not is_free`,
+);
 
 /**
- * Ends a batch, and locks its events until the end of the transaction; none if it has ended before. `isFree` is false
- * if another worker serves the customer.
+ * Ends a batch, and takes its events out of the queue; none if it has ended before. Those of customers that another
+ * worker serves are not free: they are locked until the end of the transaction.
  */
 export async function claimEvents(db: Connection, id: string) {
   const [, claimed] = await Promise.all([

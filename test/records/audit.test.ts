@@ -3,7 +3,7 @@ import t from 'tap';
 import { sql } from '#drizzle/orm.ts';
 import { auditLog } from '#drizzle/tables/service/auditLog.ts';
 import type { AuditEntry } from '#schemas/service/audit.ts';
-import { lowestId, newId, timeInId } from '#src/core/ids.ts';
+import { lowestId, newId } from '#src/core/ids.ts';
 import { orm } from '#src/database/connection.ts';
 import { trimAudit } from '#src/records/audit.ts';
 import { bearer, inside, makeKey } from '#test/helper/access.ts';
@@ -71,7 +71,7 @@ t.test('an entry is found by its time even after the clock steps back', async t 
   }
   const { data } = (await call('GET', '/api/audit', 200)).body;
   t.equal(data.length, 6);
-  for (const { id, createdAt } of data) t.equal(timeInId(id).toISOString(), createdAt);
+  for (const { id, createdAt } of data) t.equal(lowestId(new Date(createdAt)).slice(0, 13), id.slice(0, 13));
   const oldest = data.at(-1).createdAt;
   t.equal((await call('GET', `/api/audit?createdSince=${oldest}`, 200)).body.data.length, 6);
   t.equal((await call('GET', `/api/audit?createdBefore=${oldest}`, 200)).body.data.length, 0);

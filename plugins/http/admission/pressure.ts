@@ -68,7 +68,7 @@ async function register(app: FastifyInstance, options: Options): Promise<void> {
     request.flight = { timer, account };
     if (account !== undefined) pressure.inFlight++;
     // `onSend` does not run when the client leaves before the response.
-    reply.raw.once('close', () => end(request));
+    reply.raw.on('close', () => end(request));
   }
   function end(request: FastifyRequest): void {
     if (request.flight === null) return;

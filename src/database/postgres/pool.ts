@@ -3,7 +3,7 @@ import { OperatorError } from '#src/core/errors.ts';
 import { afterAwake } from '#src/core/standstill.ts';
 
 /** The version of patches/postgres+3.4.9.patch that this code needs, and what that patch adds to the driver. */
-const patch = 'fixed-9';
+const patch = 'fixed-10';
 interface Patched {
   /** Fails the statements that have waited this many milliseconds for a connection. They were never sent. */
   refuse: (age: number) => void;

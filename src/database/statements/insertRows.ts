@@ -2,16 +2,17 @@ import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '#drizz
 
 /**
  * The source of an `insert … select` of any number of rows: one text, with the rows as JSON in the parameter `$rows`.
- * A column whose default is an expression always gets that default.
+ * A column whose default is an expression always gets that default, and one of `computed` its expression: that may read
+ * the member of the same name, as text, and those of others.
  */
-export function rowsOfTable(table: PgTable): SQL {
+export function rowsOfTable(table: PgTable, computed: Record<string, SQL> = {}): SQL {
   const columns = Object.entries<Column>(getTableColumns(table)).map(([member, column]) => {
     const name = sql.identifier(member);
-    return is(column.default, SQL)
-      ? { value: column.default, type: [] }
-      : { value: sql`new.${name}`, type: sql`${name} ${sql.raw(column.getSQLType())}` };
+    const value = is(column.default, SQL) ? column.default : computed[member];
+    const type = sql.raw(value ? 'text' : column.getSQLType());
+    return { value: value ?? sql`new.${name}`, type: sql`${name} ${type}` };
   });
-  const [values, types] = [columns.map(({ value }) => value), columns.flatMap(({ type }) => type)];
+  const [values, types] = [columns.map(({ value }) => value), columns.map(({ type }) => type)];
   return sql`select ${sql.join(values, sql`, `)}
     from json_to_recordset(${sql.placeholder('$rows')}::text::json) as new (${sql.join(types, sql`, `)})`;
 }
@@ -19,7 +20,10 @@ export function rowsOfTable(table: PgTable): SQL {
 /** An array as text that PostgreSQL reads. */
 export const arrayText = (values: unknown[]) => `{${values.map(elementText).join()}}`;
 
+const special = /["\\]/;
+
 function elementText(value: unknown): string {
   if (value === null || value === undefined) return 'NULL';
-  return `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+  const text = String(value);
+  return `"${special.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`;
 }
