@@ -1,3 +1,4 @@
+// runs: long
 import { pino } from 'pino';
 import t from 'tap';
 import { readSettings } from '#src/config/settings.ts';

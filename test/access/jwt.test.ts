@@ -1,3 +1,4 @@
+// runs: long
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

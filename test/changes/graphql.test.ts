@@ -1,3 +1,4 @@
+// runs: long
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient as createSseClient } from 'graphql-sse';
 import { type Client, createClient as createSocketClient } from 'graphql-ws';

@@ -1,3 +1,4 @@
+// runs: long
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { sql } from '#drizzle/orm.ts';

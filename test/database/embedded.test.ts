@@ -1,4 +1,4 @@
-// runs: on embedded
+// runs: long, on embedded
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

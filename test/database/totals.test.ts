@@ -1,3 +1,4 @@
+// runs: long
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Report } from '#src/core/progress.ts';

@@ -1,4 +1,4 @@
-// runs: in its own process, also on embedded
+// runs: long, in its own process, also on embedded
 import t from 'tap';
 import { eq, sql } from '#drizzle/orm.ts';
 import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';

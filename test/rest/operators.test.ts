@@ -1,4 +1,4 @@
-// runs: also on embedded
+// runs: in its own process, also on embedded
 import t from 'tap';
 import { subscriptions } from '#drizzle/tables/service/subscriptions.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';

@@ -1,4 +1,4 @@
-// runs: in its own process
+// runs: long, in its own process
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';

@@ -33,10 +33,10 @@ const folders: Record<string, Suite[]> = {
 const words = {
   long: 'begins before the others, so that it does not run by itself at the end',
   patient: 'may be silent for ten minutes, not for one: a command works, or packages are fetched',
-  late: 'runs after the others, beside one more at most: it measures times under load, or makes much',
+  late: 'runs after the others, beside few more: it measures times under load, or makes much',
   // Ids never step back in a process, so those of later tests would lie in the future.
   'in its own process':
-    'sets up tracing, listens for unhandled errors, declares resources, or moves the clock',
+    'sets up tracing, listens for unhandled errors, declares resources, moves the clock, or needs empty caches',
   'also on embedded': 'runs on this database besides those of its folder',
   'on embedded': 'runs on this database, and on no others than it names, whatever its folder says',
   'on postgres': 'the same',
@@ -64,13 +64,16 @@ function readTest(path: string): TestFile {
  * whole path runs on any suite that is named with it.
  */
 export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; tests: TestFile[] }[] {
-  const isLong = ({ words }: TestFile) => Number(words.includes('long'));
+  // Files with processes of their own follow each other: after one of them, another kind would need a new process, too.
+  const order = ({ words }: TestFile) =>
+    (words.includes('long') ? 0 : 2) +
+    Number(words.includes('long') === words.includes('in its own process'));
   const files = globSync('test/**/*.test.ts').map(readTest);
   const unknown = parts.find(part => !files.some(({ path }) => path.includes(part)));
   if (unknown !== undefined)
     throw new OperatorError(`No test has '${unknown}' in its path, and no suite is named so. See --help.`);
   const isChosen = ({ path }: TestFile) => parts.length === 0 || parts.some(part => path.includes(part));
-  const chosen = files.filter(isChosen).toSorted((a, b) => isLong(b) - isLong(a));
+  const chosen = files.filter(isChosen).toSorted((a, b) => order(a) - order(b));
   const runsOn = (suite: Suite) => (file: TestFile) =>
     suitesOf(file).includes(suite) || (suites.length > 0 && parts.includes(file.path));
   const usual: Suite[] = ['embedded', 'postgres'];

@@ -5,8 +5,8 @@ import { Shares } from '#src/core/shares.ts';
 import type { TestFile } from './files.ts';
 import type { Result } from './worker.ts';
 
-/** Lets five files of all suites run at once. They keep two cores busy; more would only make each test slower. */
-const slots = new Shares(5);
+/** Lets six files of all suites run at once. They keep two cores busy; more would only make each test slower. */
+const slots = new Shares(6);
 const aDay = 86_400_000;
 
 /** Milliseconds of silence until a worker is killed because it hangs in a loop; those of a file are fewer. */

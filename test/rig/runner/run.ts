@@ -19,7 +19,7 @@ Examples: npm test -- test/changes
 const options = {} as const;
 
 /** The most files of a suite that run at once. */
-const workers: Record<Suite, number> = { embedded: 1, postgres: 3, e2e: 4, nightly: 2, citus: 3 };
+const workers: Record<Suite, number> = { embedded: 2, postgres: 4, e2e: 4, nightly: 2, citus: 3 };
 
 const isSuite = (name: string): name is Suite => Object.hasOwn(workers, name);
 
@@ -87,7 +87,7 @@ async function startDatabases(folder: string, suites: Suite[]) {
   return { env, stop: () => Promise.all([server?.stop(), citus?.stop()]) };
 }
 
-/** Runs the suites side by side, because tests also wait. Late tests come last, one suite after the other. */
+/** Runs the suites side by side, because tests also wait. Late tests come last. */
 async function runSuites(
   runs: { suite: Suite; tests: TestFile[] }[],
   envOf: (suite: Suite) => Record<string, string>,
@@ -101,7 +101,7 @@ async function runSuites(
     return { together: () => run(early, workers[suite]), last: () => run(late, 2) };
   });
   const counts = await Promise.all(all.map(({ together }) => together()));
-  for (const { last } of all) counts.push(await last());
+  counts.push(...(await Promise.all(all.map(({ last }) => last()))));
   const sum = (key: keyof Counts) => counts.reduce((total, count) => total + count[key], 0);
   return { passed: sum('passed'), failed: sum('failed') };
 }
