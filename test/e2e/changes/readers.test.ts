@@ -1,4 +1,4 @@
-// runs: late
+// runs: long, late
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';

@@ -123,6 +123,8 @@ t.test('a list is filtered, searched, sorted and paged by keyboard, and its addr
     });
   const { page, errors } = await visit('#/specimens');
   await page.getByText('1–25 of 60').waitFor();
+  // The names of parents come last, and the keys with them.
+  await rowsOf(page).filter({ hasText: 'den' }).first().waitFor();
   const addFilter = async (name: string) => {
     await press(page, 'f');
     const entry = page.locator('.pop button', { hasText: new RegExp(`^${name}`) });
