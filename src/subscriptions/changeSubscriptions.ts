@@ -33,7 +33,7 @@ const storeRows = statement({ customer, provider, version }, (builder, columns) 
 );
 
 /** What the events of a customer change. */
-type SubscriptionChange = ReturnType<typeof changeFromEvents>;
+type SubscriptionChange = ReturnType<typeof changeOf>;
 
 /**
  * Changes, or creates, the subscription of each event's customer, in the transaction of the events. Returns why
@@ -48,20 +48,25 @@ export async function changeSubscriptions(
   const known = new Map(
     (await ofCustomers(context.db, { customers })).map(row => [subscriptionIdOf(row), row]),
   );
-  const changes = [...Map.groupBy(events, ({ event }) => subscriptionIdOf(event))].map(([key, own]) =>
-    changeFromEvents(context, own, known.get(key)),
-  );
+  const applied = [...Map.groupBy(events, ({ event }) => subscriptionIdOf(event))].map(([key, own]) => {
+    const before = known.get(key);
+    return { event: own[0]?.event as StatusEvent['event'], before, ...applyEvents(own, before) };
+  });
+  const changes = applied.filter(({ isMoved }) => isMoved).map(each => changeOf(context, each));
   // The two statements are sent at once.
   await Promise.all([
     write(context.db, changes),
     recordWrites(context, 'subscription.change', changes.flatMap(auditEntries)),
   ]);
-  return new Map(changes.flatMap(({ reasons }) => [...reasons]));
+  return new Map(applied.flatMap(({ reasons }) => [...reasons]));
 }
 
-function changeFromEvents(context: Context, events: StatusEvent[], before: Known | undefined) {
-  const [{ event }] = events as [StatusEvent];
-  const { status, items, changes, isMoved, reasons } = applyEvents(events, before);
+interface Applied extends ReturnType<typeof applyEvents> {
+  event: StatusEvent['event'];
+  before: Known | undefined;
+}
+
+function changeOf(context: Context, { event, before, status, items, changes }: Applied) {
   const { id, createdAt } = newRecord(context);
   const activation = before?.activatedAt ? undefined : changes.find(({ to }) => to === 'active');
   const knownVersion = before?.version ?? 0;
@@ -80,17 +85,18 @@ function changeFromEvents(context: Context, events: StatusEvent[], before: Known
     createdAt,
     updatedAt,
   };
-  return { changes, isMoved, reasons, activation, knownVersion, row };
+  return { changes, activation, knownVersion, row };
 }
 
 /** Writes all changes. Throws if the known version is old: a crashed Citus node may not have shown the last change. */
 async function write(db: Connection, changes: SubscriptionChange[]): Promise<void> {
-  const moved = changes.filter(({ isMoved }) => isMoved);
-  if (moved.length === 0) return;
-  const stored = await storeRows(db, { $rows: JSON.stringify(moved.map(({ row }) => row)) });
+  if (changes.length === 0) return;
+  const stored = await storeRows(db, { $rows: JSON.stringify(changes.map(({ row }) => row)) });
   const versions = new Map(stored.map(row => [subscriptionIdOf(row), row.version]));
   if (
-    moved.some(({ row, knownVersion }) => versions.get(subscriptionIdOf(row)) !== knownVersion + row.version)
+    changes.some(
+      ({ row, knownVersion }) => versions.get(subscriptionIdOf(row)) !== knownVersion + row.version,
+    )
   )
     throw new Error('Another worker changed the same subscriptions at this moment.');
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import DataLoader from 'dataloader';
-import { sql } from '#drizzle/orm.ts';
+import { not, sql } from '#drizzle/orm.ts';
 import { webhookEvents } from '#drizzle/tables/service/webhookEvents.ts';
 import { webhookQueue } from '#drizzle/tables/service/webhookQueue.ts';
 import type { Context } from '#src/access/context.ts';
@@ -74,7 +74,7 @@ const computed = {
 
 /**
  * Stores events and their places in the queue in one statement, so that both are committed together. A repeated event
- * is only counted.
+ * is only counted, and returned with the id under which it is stored.
  */
 const storeEvents = statement({ id, provider, fingerprint }, builder => {
   const stored = builder.$with('stored').as(
@@ -87,14 +87,14 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
       })
       .returning({ id, provider, fingerprint, customer, status }),
   );
-  const isNew = sql`${stored.id}::text = any(${sql.placeholder('ids')}::text[]) and ${stored.status} = 'received'`;
+  const isNew = sql`${stored.id}::text = any(${sql.placeholder('ids')}::text[])`;
   const queued = builder
     .$with('queued')
     .as(
       builder
         .insert(webhookQueue)
         .select(
-          sql`select fingerprint, provider, customer, date_trunc('milliseconds', now()), false, null, null, null::int from ${stored} where ${isNew}`,
+          sql`select fingerprint, provider, customer, date_trunc('milliseconds', now()), false, null, null, null::int from ${stored} where ${isNew} and ${stored.status} = 'received'`,
         )
         .onConflictDoNothing()
         .returning({ provider: webhookQueue.provider }),
@@ -102,7 +102,8 @@ const storeEvents = statement({ id, provider, fingerprint }, builder => {
   return builder
     .with(stored, queued)
     .select({ id: stored.id, provider: stored.provider, fingerprint: stored.fingerprint })
-    .from(stored);
+    .from(stored)
+    .where(not(isNew));
 });
 
 /** Milliseconds until the next group begins anyway: a group that waits for a lock must not hold up others. */
@@ -164,9 +165,12 @@ async function store(db: Connection, events: readonly ReceivedEvent[]): Promise<
   const storeAll = () => storeEvents(db, { $rows, ids });
   // An event that is being processed or replayed is locked for a moment. A group soon gives up: each of its events is
   // then stored alone, and waits.
-  const stored = await (events.length > 1
+  const repeated = await (events.length > 1
     ? storeAll()
     : write({ db }, storeAll, Object.fromEntries([...groups.keys()].map(key => [key, oneAtATime]))));
-  const idByKey = new Map(stored.map(event => [eventKeyOf(event), event.id]));
-  return events.map(event => idByKey.get(eventKeyOf(event)) as string);
+  const idByKey = new Map(repeated.map(event => [eventKeyOf(event), event.id]));
+  return events.map(event => {
+    const key = eventKeyOf(event);
+    return idByKey.get(key) ?? (groups.get(key)?.[0]?.id as string);
+  });
 }

@@ -155,12 +155,15 @@ for (const transport of transports)
       const errors = outcome === 'complete' ? operation.results[0].errors : outcome;
       t.match(errors, [{ message: /\w/, extensions: { code, requestId: /\w/ } }], text);
     }
-    const mutation = 'mutation { deleteUser(id: "x") }';
+    const mutation = 'mutation { createUser(input: { name: "Ada", email: "ada@example.com" }) { id } }';
     const { body } = await call('POST', '/api/graphql', 200, {
       body: { query: 'subscription { userChanged { id } }' },
     });
     t.match(body.errors, [{ message: /text\/event-stream/ }]);
-    if (transport === 'socket') t.match(await collect(client, mutation).end(), byHttp);
+    if (transport === 'events') return;
+    for (const text of [mutation, '{ __schema { description } }'])
+      t.match(await collect(client, text).end(), byHttp);
+    t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
   });
 
 for (const transport of transports)

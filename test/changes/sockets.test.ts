@@ -146,23 +146,6 @@ t.test('hostile: an upgrade that is refused leaves no connection', async t => {
   t.equal(await connections(), 0);
 });
 
-t.test('a WebSocket takes subscriptions only', async t => {
-  const { url, call } = await openFeed(t);
-  const { socket, acknowledge } = await openSocket(url);
-  await acknowledge();
-  const heard = hear(socket);
-  const mutation = 'mutation { createUser(input: { name: "Ada", email: "ada@example.com" }) { id } }';
-  for (const query of ['{ usersCount }', '{ __schema { description } }', mutation]) {
-    heard.length = 0;
-    socket.send(subscribe(1, { query }));
-    await until('it is answered', () => heard.length > 0);
-    t.match(heard, [
-      { type: 'error', payload: [{ message: /by HTTP/, extensions: { code: 'BAD_USER_INPUT' } }] },
-    ]);
-  }
-  t.equal((await call('GET', '/api/users', 200)).body.meta.total, 0);
-});
-
 // Bug: pings and refusals were free, and four sockets kept the process too busy for anybody else.
 t.test('hostile: a WebSocket that sends more messages than clients do is closed', async t => {
   const { url } = await openFeed(t);

@@ -2,60 +2,25 @@
 import t from 'tap';
 import { buildGraphQL, fill } from '#test/helper/graphql.ts';
 import { burrow } from '#test/world/burrows.ts';
-import { type Specimen, specimen } from '#test/world/specimens.ts';
+import { specimen } from '#test/world/specimens.ts';
 
 const { ask, errorsOf, call, make, statements } = await buildGraphQL(t);
 const [oak, elm] = [await make(burrow), await make(burrow), await make(burrow)];
-const times: string[] = [];
-for (let i = 0; i < 48; i++) {
-  const [burrowId, grade] = [i % 7 === 0 ? elm.id : oak.id, i % 3 === 0 ? 'rough' : 'fair'] as const;
-  const members = { burrowId, grade, label: `Label ${i % 5}`, bones: i % 5 };
-  times.push((await make(specimen, members)).createdAt);
-}
-
-t.test('a nested list has the sorts, filters and pages of the REST list, for each parent', async t => {
-  const query = `query ($sort: SpecimenSort, $grade: SpecimenGrade, $label: String, $bones: Int, $since: DateTime, $before: DateTime) {
-    burrows { id ${['', ', limit: 4, page: 2', ', page: 2'].map(
-      (page, i) =>
-        `p${i}: specimens(sort: $sort, grade: $grade, label: $label, bones: $bones, createdSince: $since, createdBefore: $before${page}) { id }`,
-    )} }
-  }`;
-  for (const [sort, restSort] of [
-    ['createdAt', 'createdAt'],
-    ['createdAt_desc', '-createdAt'],
-    ['bones_desc', '-bones'],
-  ])
-    for (const { since, before, ...filter } of [
-      {},
-      { grade: 'rough' },
-      { grade: 'fair', label: 'Label 1' },
-      { before: times[30], grade: 'fair' },
-      { since: times[9], before: times[40], bones: 2 },
-    ] as { since?: string; before?: string }[]) {
-      statements.length = 0;
-      const { data } = await ask(query, { sort, since, before, ...filter });
-      t.equal(statements.length, 4, 'the burrows, and one statement for all parents of each list');
-      t.equal(data.burrows.length, 3);
-      const bounds = { ...(since && { createdSince: since }), ...(before && { createdBefore: before }) };
-      for (const { id: burrow, ...lists } of data.burrows) {
-        // Compares with the whole list of REST: pages by number would share a fault of the reader.
-        const path = `/api/specimens?limit=100&${new URLSearchParams({ burrow, sort: `${restSort}`, ...filter, ...bounds })}`;
-        const whole = (await call('GET', path, 200)).body.data.map(({ id }: Specimen) => ({ id }));
-        t.same(lists, { p0: whole, p1: whole.slice(4, 8), p2: whole.slice(20, 40) }, path);
-      }
-    }
-});
+for (let i = 0; i < 8; i++)
+  await make(specimen, { burrowId: i % 3 === 0 ? elm.id : oak.id, label: `Label ${i}` });
 
 t.test(
   'a nested list reads the members that fragments and directives select, and the ids of relations',
   async t => {
+    statements.length = 0;
     const { data } = await ask(`
     query ($yes: Boolean = true) {
-      burrows { id specimens(limit: 2) { label ...More ... @include(if: $yes) { version } burrow { id } } }
+      burrows { id specimens(limit: 2, page: 2) { label ...More ... @include(if: $yes) { version } burrow { id } } }
     }
     fragment More on Specimen { grade ... on Specimen { createdAt } }`);
+    t.equal(statements.length, 2, 'the burrows, and the lists of all of them');
     for (const { id, specimens } of data.burrows) {
-      const { data: whole } = (await call('GET', `/api/specimens?burrow=${id}&limit=2`, 200)).body;
+      const { data: whole } = (await call('GET', `/api/specimens?burrow=${id}&limit=2&page=2`, 200)).body;
       const expected = whole.map(({ label, grade, version, createdAt }: Record<string, unknown>) => ({
         label,
         grade,

@@ -1,16 +1,11 @@
 // runs: also on embedded
 import t from 'tap';
 import { build } from '#test/helper/app.ts';
-import { specimen } from '#test/world/specimens.ts';
 
-const { call, newUser, make } = await build(t);
+const { call, newUser } = await build(t);
 const ada = await newUser({ name: 'Ada', email: 'Ada+x@Example.com' });
 const bob = await newUser({ name: 'Bob & <Co>, "100%"', email: 'bob@example.com' });
 await newUser({ name: 'ada' });
-const first = await make(specimen, { label: 'One', isWet: true, foundOn: '2026-02-28' });
-const { burrowId: deep, foundOn } = first;
-const second = await make(specimen, { burrowId: deep, label: 'Two', isWet: false, foundOn });
-const third = await make(specimen, { label: 'One', isWet: false, foundOn: null });
 
 async function idsFor(resource: string, query: Record<string, string>): Promise<string[]> {
   const { body, headers } = await call('GET', `/api/${resource}?${new URLSearchParams(query)}`, 200);
@@ -34,14 +29,6 @@ t.test('users are filtered by address, regardless of case', async t => {
   t.same(await idsFor('users', { email: 'nobody@example.com' }), []);
   t.same(await idsFor('users', { email: 'ada+x@example.com', name: 'Ada' }), [ada.id]);
   t.same(await idsFor('users', { email: 'ada+x@example.com', name: 'Bob' }), []);
-});
-
-t.test('filters of several types are combined', async t => {
-  t.same(await idsFor('specimens', { isWet: 'false', burrow: deep }), [second.id]);
-  t.same(await idsFor('specimens', { isWet: 'false', label: 'One' }), [third.id]);
-  t.same(await idsFor('specimens', { burrow: deep, label: 'One', foundOn: '2026-02-28' }), [first.id]);
-  t.same(await idsFor('specimens', { burrow: third.burrowId, label: 'Two', isWet: 'false' }), []);
-  t.same(await idsFor('specimens', { label: 'One', sort: '-createdAt' }), [third.id, first.id]);
 });
 
 t.test('an unknown parameter is refused by name, with the closest known name', async t => {

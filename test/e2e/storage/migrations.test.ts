@@ -1,28 +1,10 @@
 // runs: long
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { createPostgres } from '#test/helper/database.ts';
 import { outcome } from '#test/helper/servers/fakeServer.ts';
 import { queryPostgres } from '#test/rig/cluster/postgres.ts';
 import { call, preload, spawnService, startService } from '#test/rig/process.ts';
-
-t.test('two instances started at once on an empty database both become ready and migrate once', async t => {
-  const DATABASE_URL = await createPostgres(t, { empty: true });
-  const start = () => startService(t, { DATABASE_URL });
-  const [first, second] = await Promise.all([start(), start()]);
-  const created = await call(first, 'POST', '/api/users', { name: 'Ada', email: 'ada@example.com' });
-  t.equal((await call(second, 'GET', `/api/users/${created.body.id}`)).status, 200);
-
-  const files = JSON.parse(
-    readFileSync(new URL('../../../drizzle/migrations/meta/_journal.json', import.meta.url), 'utf8'),
-  ).entries.length;
-  const ran = await queryPostgres(
-    DATABASE_URL,
-    'select count(*)::int as n from drizzle.__drizzle_migrations',
-  );
-  t.same(ran, [{ n: files }]);
-});
 
 // Bug: connections waited forever, and writes were internal errors.
 t.test('a migration that changes the type of a column does not disturb a running instance', async t => {

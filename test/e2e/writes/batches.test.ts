@@ -1,6 +1,6 @@
 // runs: late
 import t from 'tap';
-import { essence, isReplayed, keyed } from '#test/helper/events/replays.ts';
+import { isReplayed, keyed } from '#test/helper/events/replays.ts';
 import { digging } from '#test/helper/resources/batches.ts';
 import { any, below, random, seed, shuffle } from '#test/helper/values/random.ts';
 import { ask, json } from '#test/rig/cluster/ask.ts';
@@ -61,26 +61,6 @@ const operations = [
 const labels = ['Before', 'Held', 'After'];
 const countEach = (pair: Pair) => Promise.all(labels.map(label => countBurrows(pair, label)));
 const once = labels.map(() => ({ burrows: 1, entries: 1 }));
-const none = labels.map(() => ({ burrows: 0, entries: 0 }));
-
-t.test('killed in its transaction: nothing of it is there, and it can be repeated', async t => {
-  const pair = await startPair(t);
-  const [victim, survivor] = pair.servers;
-  const gate = await closeGate(t, pair, 'its transaction');
-  const lost = batch(victim, operations, keyed('order')).catch((error: Error) => error);
-  await gate.reached();
-  await victim.kill();
-  await gate.open();
-  t.type(await lost, Error, 'the client has no answer');
-  t.same(await countEach(pair), none);
-  const answers = await Promise.all(
-    Array.from({ length: 10 }, () => batch(survivor, operations, keyed('order'))),
-  );
-  t.equal(answers.filter(isReplayed).length, 9);
-  t.equal(new Set(answers.map(answer => JSON.stringify(essence(answer)))).size, 1);
-  t.equal(answers[0]?.status, 200);
-  t.same(await countEach(pair), once);
-});
 
 t.test('killed between the commit and the answer: the other server has the answer', async t => {
   const pair = await startPair(t);
