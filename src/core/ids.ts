@@ -35,10 +35,7 @@ export function lowestId(time: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/**
- * The members that the service gives to a new record. Their time is that in the id, which time filters compare: it can be
- * later than the time now.
- */
+/** The members that the service gives to a new record. Their time is that in the id, which time filters compare. */
 export function newRecord({ now }: { now: () => Date }) {
   const id = newId(now().getTime());
   const createdAt = new Date(last).toISOString();

@@ -65,17 +65,19 @@ export async function processBatch(
     ]);
     const free = new Set(claimed.filter(({ isFree }) => isFree).map(eventKeyOf));
     const events = found.filter(event => free.has(eventKeyOf(event)));
-    // A node of Citus that has crashed does not show its events yet.
-    if (events.length < free.size) throw new Error('The database does not show all events.');
+    if (events.length < free.size) throw new NotShown('The database does not show all events.');
     // Events of busy customers must not come first at the next look.
     const busy = claimed.filter(({ isFree }) => !isFree);
     if (busy.length > 0) await postpone(inside.db, busy, pauseSeconds);
     events.forEach(check);
-    if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events, batch));
+    if (events.length > 0) await inSpans(events, () => handleEvents(inside, handlers, events));
     return events;
   }
   return inTransaction(context, work);
 }
+
+/** A node of Citus that has crashed does not show its events yet. Each is then tried alone, and no attempt counts. */
+class NotShown extends Error {}
 
 /** Seconds until the next look at events that could not be processed now. */
 const pauseSeconds = 0.5;
@@ -97,12 +99,7 @@ const finish = statement({}, builder => {
     .where(sql`${id} = done.id::uuid and ${hasFingerprint}`);
 });
 
-async function handleEvents(
-  context: Context,
-  handlers: Handlers,
-  events: IncomingEvent[],
-  { fingerprints }: Batch,
-): Promise<void> {
+async function handleEvents(context: Context, handlers: Handlers, events: IncomingEvent[]): Promise<void> {
   const ignored = new Set<IncomingEvent>();
   const changes: StatusEvent[] = [];
   const reasons = new Map<string, string>();
@@ -125,9 +122,10 @@ async function handleEvents(
     ids: arrayText(events.map(({ id }) => id)),
     statuses: arrayText(events.map(event => (ignored.has(event) ? 'ignored' : 'processed'))),
     reasons: arrayText(events.map(({ id }) => reasons.get(id))),
+    fingerprints: arrayText(events.map(({ fingerprint }) => fingerprint)),
     time: context.now().toISOString(),
   };
-  await finish(context.db, { ...done, fingerprints });
+  await finish(context.db, done);
 }
 
 /** Does work as a part of the trace of each event. */
@@ -166,8 +164,7 @@ async function failEvent(inside: Context, key: Key, error: unknown, retries: Ret
   const { db, now } = inside;
   const found = await findEvents(db, { fingerprints: arrayText([key.fingerprint]) });
   const event = found.find(({ provider }) => provider === key.provider);
-  // A crashed node of Citus does not show the event yet.
-  if (!event) {
+  if (!event || error instanceof NotShown) {
     await postpone(db, [key], pauseSeconds);
     return undefined;
   }

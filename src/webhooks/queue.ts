@@ -22,8 +22,9 @@ import { inTransaction } from '#src/database/write.ts';
  *   2. It writes the keys of these events to a row of `webhook_batches`, on another connection. Other workers leave
  *      these events alone, but two that write at the same moment may name the same event. The embedded database has
  *      one connection and one process: there this step is the first.
- *   3. In its transaction it deletes the row of the batch and the rows of these events in the queue, skipping those that
- *      are locked, so that only one of two such workers gets an event. It applies the effects.
+ *   3. In its transaction it deletes the row of the batch and the rows of these events in the queue, but for those that
+ *      are locked or of a customer that another worker serves: only one of two such workers gets an event. It applies
+ *      the effects.
  *
  * When step 3 fails, the worker gives the batch up: it deletes its row, and each event is tried alone; a batch of one
  * event is a failed attempt. When the worker dies, another finds twice that nobody has locked the id of the batch, and
@@ -128,7 +129,10 @@ export async function workOnBatch<T>(
 const customerLock = sql`pg_try_advisory_xact_lock(hashtextextended(${provider} || ':' || ${customer}, 0))`;
 const isFree = sql<boolean>`${customer} is null or ${customerLock}`;
 
-/** A row that changes while the statement begins is locked, but neither deleted nor claimed: it stays. */
+/**
+ * Locks the events one after the other: without the limit, each would be compared with each. The place of one that has
+ * just changed is that of its new version, which this statement does not see: it is neither deleted nor claimed.
+ */
 const claim = statement(
   { fingerprint, provider, isFree },
   () => sql`
@@ -139,7 +143,7 @@ const claim = statement(
     cross join lateral (
       select fingerprint, provider, ${isFree} as is_free, ctid as place from webhook_queue
       where fingerprint = taken.fingerprint and provider = taken.provider and due_at <= begun_at
-      limit 1 for update skip locked -- one look after the other: without the limit, each would be compared with each
+      limit 1 for update skip locked
     ) as own
   ), gone as (
     delete from webhook_queue where ctid = any (array(select place from locked where is_free))

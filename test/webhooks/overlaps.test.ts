@@ -169,6 +169,15 @@ t.test(
   },
 );
 
+t.test('an event that shows only after its attempt has lost none', async t => {
+  const { context, take } = await openQueue(t, ['cus_1']);
+  const batch = (await take()) as Batch;
+  await context.db.rows('delete from webhook_events', []);
+  const error = await processBatch(context, counting(), batch).catch(error => error);
+  await receive(context, paymentEvent({ id: 'evt_0' }));
+  t.equal(await giveUp(context, batch, error, retries), undefined);
+});
+
 t.test('one failing event does not roll back the others of its batch for good', async t => {
   const { context, waiting } = await openQueue(t, ['cus_1', 'cus_2', 'cus_3']);
   const failing = counting(async (_, customers) => {

@@ -63,7 +63,7 @@ async function register(app: FastifyInstance): Promise<void> {
     // A small body counts before it arrives: watching it would cost more.
     let held = announced <= small ? announced : 0;
     if (!bodies.take(name, held)) return done(overloaded(), payload);
-    reply.raw.on('close', () => bodies.give(name, held));
+    reply.raw.once('close', () => bodies.give(name, held));
     if (held > 0) return done(null, payload);
     const count = (chunk: Buffer) => {
       // What arrives after the answer is discarded, so it does not count.

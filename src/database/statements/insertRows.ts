@@ -5,14 +5,18 @@ import { type Column, getTableColumns, is, type PgTable, SQL, sql } from '#drizz
  * A column whose default is an expression always gets that default, and one of `computed` its expression: that may read
  * the member of the same name, as text, and those of others.
  */
-export function rowsOfTable(table: PgTable, computed: Record<string, SQL> = {}): SQL {
+export function rowsOfTable<T extends PgTable>(
+  table: T,
+  computed: { [M in keyof T['$inferInsert']]?: SQL } = {},
+): SQL {
   const columns = Object.entries<Column>(getTableColumns(table)).map(([member, column]) => {
     const name = sql.identifier(member);
-    const value = is(column.default, SQL) ? column.default : computed[member];
+    if (is(column.default, SQL)) return { value: column.default, type: [] };
+    const value = computed[member as keyof T['$inferInsert']];
     const type = sql.raw(value ? 'text' : column.getSQLType());
     return { value: value ?? sql`new.${name}`, type: sql`${name} ${type}` };
   });
-  const [values, types] = [columns.map(({ value }) => value), columns.map(({ type }) => type)];
+  const [values, types] = [columns.map(({ value }) => value), columns.flatMap(({ type }) => type)];
   return sql`select ${sql.join(values, sql`, `)}
     from json_to_recordset(${sql.placeholder('$rows')}::text::json) as new (${sql.join(types, sql`, `)})`;
 }

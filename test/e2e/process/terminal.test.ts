@@ -124,13 +124,9 @@ t.test('a long command says on a terminal how far it is, and ends with a summary
 });
 
 t.test('elsewhere a long command prints lines, on standard error', async t => {
-  const seed = (speed: number) => {
-    const clock = `const now = performance.now.bind(performance); performance.now = () => now() * ${speed}`;
-    const env = { DATA_DIR: makeDataFolder(t), NODE_OPTIONS: preload(clock) };
-    return runCommand('scripts/seed.ts', ['users=3040'], env);
-  };
-  t.match(await seed(0.01), { code: 0, err: '' }, 'a short one says nothing');
-  const { err } = await seed(1e6);
+  const clock = 'const now = performance.now.bind(performance); performance.now = () => now() * 1e6';
+  const env = { DATA_DIR: makeDataFolder(t), NODE_OPTIONS: preload(clock) };
+  const { err } = await runCommand('scripts/seed.ts', ['users=3040'], env);
   t.match(err.trim().split('\n'), [
     /^65 %, 2,000 of 3,040 records/,
     /^98 %, 3,000 of 3,040 records/,

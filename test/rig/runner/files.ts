@@ -33,7 +33,7 @@ const folders: Record<string, Suite[]> = {
 const words = {
   long: 'begins before the others, so that it does not run by itself at the end',
   patient: 'may be silent for ten minutes, not for one: a command works, or packages are fetched',
-  late: 'runs after the others, beside few more: it measures times under load, or makes much',
+  late: 'runs after the others, beside few others: it measures times under load, or makes much',
   // Ids never step back in a process, so those of later tests would lie in the future.
   'in its own process':
     'sets up tracing, listens for unhandled errors, declares resources, moves the clock, or needs empty caches',
@@ -65,9 +65,10 @@ function readTest(path: string): TestFile {
  */
 export function chooseTests(suites: Suite[], parts: string[]): { suite: Suite; tests: TestFile[] }[] {
   // Files with processes of their own follow each other: after one of them, another kind would need a new process, too.
-  const order = ({ words }: TestFile) =>
-    (words.includes('long') ? 0 : 2) +
-    Number(words.includes('long') === words.includes('in its own process'));
+  const order = ({ words }: TestFile) => {
+    const [isLong, isAlone] = [words.includes('long'), words.includes('in its own process')];
+    return [isLong && !isAlone, isLong, isAlone, true].indexOf(true);
+  };
   const files = globSync('test/**/*.test.ts').map(readTest);
   const unknown = parts.find(part => !files.some(({ path }) => path.includes(part)));
   if (unknown !== undefined)

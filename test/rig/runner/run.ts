@@ -98,7 +98,7 @@ async function runSuites(
     );
     const run = (files: TestFile[], workers: number) =>
       runFiles({ suite, files, workers, env: envOf(suite) });
-    return { together: () => run(early, workers[suite]), last: () => run(late, 3) };
+    return { together: () => run(early, workers[suite]), last: () => run(late, Math.min(3, workers[suite])) };
   });
   const counts = await Promise.all(all.map(({ together }) => together()));
   counts.push(...(await Promise.all(all.map(({ last }) => last()))));
