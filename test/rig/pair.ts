@@ -83,3 +83,21 @@ export async function freeze({ child }: Service) {
   const state = () => execFileSync('ps', ['-o', 'stat=', '-p', String(child.pid)], { encoding: 'utf8' });
   await until('the server stands still', () => state().startsWith('T'));
 }
+
+/** Kills the first server after its commit of a burrow `Held`, before its answer; returns the answer of the other. */
+export async function killBeforeAnswer<T>(
+  t: Test,
+  pair: Pair,
+  send: (server: Service) => Promise<T>,
+): Promise<T> {
+  const [victim, survivor] = pair.servers;
+  const gate = await closeGate(t, pair, 'its commit');
+  const lost = send(victim).catch((error: Error) => error);
+  await gate.reached();
+  await freeze(victim);
+  await gate.open();
+  await until('it is committed', async () => (await countBurrows(pair, 'Held'))?.burrows === 1);
+  await victim.kill();
+  t.type(await lost, Error, 'the client has no answer');
+  return send(survivor);
+}

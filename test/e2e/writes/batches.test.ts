@@ -4,8 +4,8 @@ import { isReplayed, keyed } from '#test/helper/events/replays.ts';
 import { digging } from '#test/helper/resources/batches.ts';
 import { any, below, random, seed, shuffle } from '#test/helper/values/random.ts';
 import { ask, json } from '#test/rig/cluster/ask.ts';
-import { closeGate, countBurrows, freeze, type Pair, startPair } from '#test/rig/pair.ts';
-import { type Service, until } from '#test/rig/process.ts';
+import { closeGate, countBurrows, killBeforeAnswer, type Pair, startPair } from '#test/rig/pair.ts';
+import type { Service } from '#test/rig/process.ts';
 
 const batch = ({ url }: Service, operations: object[], headers = {}) =>
   ask(`${url}/api/batch`, json({ operations }, headers));
@@ -64,16 +64,8 @@ const once = labels.map(() => ({ burrows: 1, entries: 1 }));
 
 t.test('killed between the commit and the answer: the other server has the answer', async t => {
   const pair = await startPair(t);
-  const [victim, survivor] = pair.servers;
-  const gate = await closeGate(t, pair, 'its commit');
-  const lost = batch(victim, operations, keyed('order')).catch((error: Error) => error);
-  await gate.reached();
-  await freeze(victim);
-  await gate.open();
-  await until('it is committed', async () => (await countBurrows(pair, 'Held'))?.burrows === 1);
-  await victim.kill();
-  t.type(await lost, Error, 'the client has no answer');
-  const answer = await batch(survivor, operations, keyed('order'));
+  const send = (server: Service) => batch(server, operations, keyed('order'));
+  const answer = await killBeforeAnswer(t, pair, send);
   t.ok(isReplayed(answer));
   t.match(
     answer.body.results,

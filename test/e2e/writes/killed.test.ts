@@ -1,8 +1,8 @@
 import t from 'tap';
 import { essence, isReplayed } from '#test/helper/events/replays.ts';
 import { ask } from '#test/rig/cluster/ask.ts';
-import { closeGate, countBurrows, createBurrow, freeze, startPair } from '#test/rig/pair.ts';
-import { type Service, until } from '#test/rig/process.ts';
+import { closeGate, countBurrows, createBurrow, killBeforeAnswer, startPair } from '#test/rig/pair.ts';
+import type { Service } from '#test/rig/process.ts';
 
 const once = { burrows: 1, entries: 1 };
 
@@ -26,18 +26,9 @@ t.test('killed in its transaction: one of the next requests works, and all get i
 
 t.test('killed between the commit and the answer: the other server has the answer', async t => {
   const pair = await startPair(t);
-  const [victim, survivor] = pair.servers;
-  const gate = await closeGate(t, pair, 'its commit');
+  const [, survivor] = pair.servers;
   const send = (server: Service) => createBurrow(server, 'key-of-one', 'Held');
-  const lost = send(victim).catch((error: Error) => error);
-  await gate.reached();
-  await freeze(victim);
-  await gate.open();
-  await until('it is committed', async () => (await countBurrows(pair, 'Held'))?.burrows === 1);
-  await victim.kill();
-  t.type(await lost, Error, 'the client has no answer');
-
-  const answer = await send(survivor);
+  const answer = await killBeforeAnswer(t, pair, send);
   t.ok(isReplayed(answer));
   const { body, headers, status } = answer;
   t.match(body, { id: /^[-0-9a-f]{36}$/, label: 'Held', version: 1 });
