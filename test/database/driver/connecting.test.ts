@@ -73,7 +73,7 @@ t.test('one lost connection does not make the service refuse requests', onPostgr
 t.test('a process that stood still does not take the server for dead', onPostgres, async t => {
   const probe = connectTo({ url: await createPostgres(t, { empty: true }), connections: 1 });
   t.teardown(() => probe.close());
-  for (let round = 0; round < 5; round++) {
+  for (const _ of [1, 2]) {
     const answer = probe.ask('select 1 as one', 1000);
     for (const end = Date.now() + 1100; Date.now() < end; );
     t.same([...(await answer)], [{ one: 1 }]);

@@ -78,7 +78,8 @@ t.test('a key is created, shown once, works, is revoked, and the audit log leads
     (await fetch(`${origin}/api/users`, { headers: { authorization: `Bearer ${created}` } })).status;
   t.equal(await status(), 200);
   await shown.getByRole('button', { name: 'I have it' }).click();
-  await shown.waitFor({ state: 'detached' });
+  // By its element, because a closed dialog has no role while it is still in the page.
+  await page.locator('dialog', { hasText: created }).waitFor({ state: 'detached' });
   await rowWith(page, 'import').getByText('active').waitFor();
   t.equal(await rowsOf(page).filter({ hasText: 'import' }).count(), 1);
   t.notMatch(await page.content(), created, 'it is nowhere any more');

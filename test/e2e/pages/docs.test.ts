@@ -16,8 +16,6 @@ const browser = await openBrowser(t);
 t.test('the pages are for everybody: light and dark, on a screen and on a phone', async t => {
   const open = openPage.bind(undefined, browser, origin);
   await inBothLooks(t, open, async (page, check, { colorScheme }) => {
-    await page.goto(origin);
-    await check();
     await page.goto(`${origin}/docs#/Users/updateUser`);
     const opened = operation(page, 'updateUser');
     await opened.getByText('Needs the scope write or own.').waitFor();
@@ -25,7 +23,6 @@ t.test('the pages are for everybody: light and dark, on a screen and on a phone'
     t.match(await shared.innerText(), /Errors: 400, 401, 403, 404/);
     const text = 'The request did not arrive in time.';
     t.notOk(await opened.getByText(text, { exact: true }).isVisible(), 'they are one line');
-    await check();
     for (const summary of await opened.locator('summary:visible').all()) await summary.click();
     await opened.getByText(text, { exact: true }).waitFor();
     await check();
@@ -34,20 +31,23 @@ t.test('the pages are for everybody: light and dark, on a screen and on a phone'
   });
 });
 
+const permissions = ['clipboard-read', 'clipboard-write'];
+const { page } = await openPage(browser, origin, { permissions });
+await page.goto(`${origin}/docs`);
+/** Shows an operation, or hides it again. */
+const click = (id: string) => operation(page, id).locator('.opblock-summary-control').click();
+
 t.test('a request is tried at once, and the code of another is copied and works', async t => {
-  const permissions = ['clipboard-read', 'clipboard-write'];
-  const { page } = await openPage(browser, origin, { permissions });
-  await page.goto(`${origin}/docs`);
   await page.getByLabel('Filter operations').fill('users');
   await page.locator('.opblock-summary-path', { hasText: 'audit' }).first().waitFor({ state: 'detached' });
 
-  await operation(page, 'createUser').locator('.opblock-summary-control').click();
+  await click('createUser');
   await operation(page, 'createUser').getByRole('button', { name: 'Execute' }).click();
   await operation(page, 'createUser').locator('.live-responses-table', { hasText: '201' }).waitFor();
   t.equal((await call('GET', '/api/users', 200)).body.meta.total, 1);
   t.match(page.url(), '#/Users/createUser', 'the operation has a link of its own');
 
-  await operation(page, 'listUsers').locator('.opblock-summary-control').click();
+  await click('listUsers');
   await operation(page, 'listUsers').getByText('Code samples').click();
   await page.getByRole('button', { name: 'Copy curl' }).first().click();
   let copied = '';
@@ -56,12 +56,12 @@ t.test('a request is tried at once, and the code of another is copied and works'
     return copied.startsWith('curl');
   });
   t.match((await command(copied)).output, '"name":"Ada Lovelace"');
+  await page.getByLabel('Filter operations').fill('');
 });
 
 t.test('operators can be filled in, and select what they say', async t => {
   for (const label of ['Notes', 'Other notes', 'Nothing']) await make(specimen, { label, remark: null });
-  const { page } = await openPage(browser, origin);
-  await page.goto(`${origin}/docs#/Specimens/listSpecimens`);
+  await click('listSpecimens');
   const opened = operation(page, 'listSpecimens');
   const parameter = (name: string) => opened.locator(`tr[data-param-name="${name}"]`);
   await parameter('grade[in]').locator('select').selectOption(['fair', 'fine']);
@@ -76,8 +76,7 @@ t.test('operators can be filled in, and select what they say', async t => {
 });
 
 t.test('a stream, which does not end, has code samples and no button', async t => {
-  const { page } = await openPage(browser, origin);
-  await page.goto(`${origin}/docs#/Changes/followChanges`);
+  await click('followChanges');
   const stream = operation(page, 'followChanges');
   await stream.getByText('Code samples').click();
   await stream.getByText('curl').first().waitFor();

@@ -79,8 +79,8 @@ export class Load {
             : 'wrong';
     this.counts[outcome]++;
     if (outcome === 'wrong') this.wrongAnswers.add(`${status} ${answer?.text.slice(0, 300)}`);
-    // Refusals are fast: without a pause, most requests would be refused ones.
-    if (outcome !== 'answered') await sleep(50);
+    // Refusals are fast: without a longer pause, most requests would be refused ones.
+    await sleep(outcome === 'answered' ? 5 : 50);
     return outcome === 'answered' && status !== 409;
   }
 }
