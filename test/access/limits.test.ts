@@ -28,13 +28,6 @@ t.test('a key gets 600 requests and an address 300, counted separately', async t
   await call('GET', '/api/users', 401);
 });
 
-t.test('RATE_LIMIT_MAX replaces both limits', async t => {
-  const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 2 } });
-  const headers = bearer((await makeKey(database, ['read'])).key);
-  for (const status of [200, 200, 429]) await call('GET', '/api/users', status, { headers });
-  for (const status of [401, 401, 429]) await call('GET', '/api/users', status);
-});
-
 t.test('guessed keys are limited by address, and over the limit they are not looked up', async t => {
   const { call, database } = await build(t, { settings: { AUTH_MODE: 'required', RATE_LIMIT_MAX: 3 } });
   const good = await makeKey(database, ['read']);

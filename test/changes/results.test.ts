@@ -96,17 +96,6 @@ t.test('beyond the limit a stream ends behind its result, and says when to come 
   t.ok(wait > 30_000 && Math.abs(Number(last?.retry) - wait) <= 2000, `${last?.retry} ms of ${wait}`);
 });
 
-t.test('beyond the limit a subscription of a WebSocket ends behind its result', async t => {
-  const { change, openSocket } = await buildCounted(t, 11);
-  const { results, ended } = openSocket(costly);
-  for (let version = 2; version <= 6; version++) {
-    await change();
-    await until('there is a result', () => results.length === version - 1);
-  }
-  t.match(await ended, [{ extensions: { code: 'RATE_LIMITED' } }]);
-  t.match(results.at(-1), { data: { burrowChanged: { version: 6, burrow: { burrows: [] } } } });
-});
-
 // Bug: 100 streams of one account read 480,000 records for each write of anybody, all at once and without charge.
 t.test('results of an account are made one after the other, and take a place only meanwhile', async t => {
   const real = await openTestDatabase(t);

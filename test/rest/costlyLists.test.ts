@@ -67,6 +67,7 @@ const prices: [asked: string, points: number][] = [
   ['grade=rough&sort=label&limit=100&page=401', 4],
   ['grade=rough&sort=label&limit=100&page=9999', 4],
   ['limit=100&page=1101', 0],
+  ['limit=100&page=2147483647', 0],
   ['grade=rough&limit=100&page=401', 0],
   [since, 13],
   [`${since}&sort=label&limit=100&page=999`, 13],

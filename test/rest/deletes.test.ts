@@ -3,7 +3,6 @@ import { sql } from '#drizzle/orm.ts';
 import { orm } from '#src/database/connection.ts';
 import { build } from '#test/helper/app.ts';
 import { burrow } from '#test/world/burrows.ts';
-import { tending } from '#test/world/tendings.ts';
 
 const { call, newUser, make, database } = await build(t);
 
@@ -18,15 +17,6 @@ t.test('a burrow with others is not deleted, and the error counts them', async t
     }
   }
   await call('GET', `/api/burrows/${id}`, 200);
-});
-
-t.test('cascade deletes no tendings of others', async t => {
-  const [ada, bob] = [await newUser(), await newUser()];
-  for (const userId of [ada.id, ada.id, bob.id]) await make(tending, { userId });
-  await call('DELETE', `/api/users/${ada.id}?cascade=true`, 204);
-  const { data } = (await call('GET', '/api/tendings?limit=100', 200)).body;
-  const left = data.map(({ userId }: { userId: string }) => userId);
-  t.same([left.includes(ada.id), left.includes(bob.id)], [false, true]);
 });
 
 t.test('a cascade over too many specimens is refused with their number (bug: it was a 503)', async t => {

@@ -46,6 +46,8 @@ t.test('any JSON body that a provider sends is stored and acknowledged', async t
   for (const body of bodies) await deliver(body);
   const list = await call('GET', '/api/webhook-events?limit=100&status=ignored', 200);
   t.equal(list.body.data.length, bodies.length, 'no two are taken for the same event');
+  const long = list.body.data.find(({ eventId }: { eventId: string }) => eventId === 'evt_long');
+  t.match(long, { customer: null, reason: 'The event names no usable customer.' });
   for (const [i, stored] of list.body.data.toReversed().entries()) {
     const { body } = await call('GET', `/api/webhook-events/${stored.id}`, 200);
     t.ok(body.body === bodies[i], `unchanged: ${bodies[i]?.slice(0, 60)}`);
@@ -83,13 +85,6 @@ t.test('a customer may be a number, an expanded object or in any script', async 
   await call('GET', '/api/subscriptions/%00', 404);
   // Bug: NUL in this filter reached the database, which refused it: a 500.
   await call('GET', '/api/subscriptions?provider=%00', 400);
-});
-
-t.test('a customer is ignored that is longer than 255 characters, with the reason', async t => {
-  const { deliver, eventually } = await buildReceiver(t);
-  await deliver(paymentEvent({ customer: '😀'.repeat(256) }));
-  const ignored = await eventually('status=ignored', 'ignored');
-  t.match(ignored, { customer: null, reason: 'The event names no usable customer.' });
 });
 
 t.test('bug: a long event id or type was cut in the middle of a character', async t => {

@@ -37,21 +37,8 @@ t.test('no forged header throws or is accepted', async t => {
   );
   const piece = fc.oneof(
     fc.string(),
-    fc.constantFrom(
-      't=',
-      'ts=',
-      'v1=',
-      'h1=',
-      ';',
-      ',',
-      'sha256=',
-      '1',
-      'v1,',
-      ' ',
-      '=',
-      '0'.repeat(64),
-      `${'0'.repeat(43)}=`,
-    ),
+    fc.constantFrom(' ', '0'.repeat(64), `${'0'.repeat(43)}=`),
+    fc.constantFrom(...'t= ts= v1= h1= ; , sha256= 1 v1, ='.split(' ')),
   );
   const value = fc.array(piece, { maxLength: 8 }).map(pieces => pieces.join(''));
   const guess = fc.property(value, value, value, (signature, stamp, id) => {

@@ -70,14 +70,8 @@ export class Model {
     if (id === undefined || below(2) === 0) return { method: 'POST', path, body: members() };
     const one = `${path}/${below(15) > 0 ? id : any(['$0', absentId])}`;
     const version = this.records.get(id)?.version ?? 0;
-    const ifMatch = any([
-      {},
-      {},
-      {},
-      {},
-      { ifMatch: `"${version}"` },
-      { ifMatch: `"${version - below(2)}"` },
-    ]);
+    const current = { ifMatch: `"${version}"` };
+    const ifMatch = any([{}, {}, {}, {}, current, { ifMatch: `"${version - below(2)}"` }]);
     const method = any(['PUT', 'PATCH', 'PATCH', 'DELETE']);
     if (method === 'DELETE') return { method, path: `${one}${any(['', '?cascade=true'])}`, ...ifMatch };
     const stale = below(10) > 0 ? {} : { version: version + below(2) };
