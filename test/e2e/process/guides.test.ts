@@ -51,13 +51,12 @@ t.test('the steps of docs/your-own.md add a route, a field, a setting, a job and
   walkAndTry(t, 'docs/your-own.md', 'Try it'),
 );
 
-t.test('a new resource can be any kind: a join, a tree, of any field, of an owner alone', async t => {
+t.test('a new resource can be any kind: a tree, a join, of any field, of an owner alone', async t => {
   for (const [plural, given] of Object.entries({
     lineItems:
       "lineItem --belongs-to 'author=user,editor=user?,parent=lineItem?' --fields 'title:string:unique,open:boolean,since:date?,budget:number,extra:json?,about:text?,amount:integer,mail:email:unique,copy:email?,price:cents,dueAt:time,status:draft|sent|paid'",
-    memberships: 'membership --belongs-to user,lineItem',
-    letters: 'letter --belongs-to user --fields text:string --owner user --private',
-    remarks: 'remark --belongs-to letter,author=user --fields text:string --owner author',
+    memberships: 'membership --belongs-to user,lineItem --owner user --private',
+    remarks: 'remark --belongs-to membership,author=user --fields text:string --owner author',
   })) {
     await succeeds(t, `npm run new -- ${given}`, folder);
     tests.postgres.add(`test/domain/${plural}.test.ts`);

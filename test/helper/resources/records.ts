@@ -48,7 +48,8 @@ export async function newChange(call: Caller, resource: AnyResource, record: Bod
   const parents = resource.parentRelations;
   const members = Object.entries(resource.contract.create.properties);
   const free = members.filter(([name]) => parents.every(({ member }) => member !== name));
-  const [parent] = parents;
+  // A record is given to no other owner.
+  const [parent] = parents.filter(({ member }) => member !== resource.owner);
   if (free.length === 0 && parent) return { [parent.member]: (await makeRecord(call, parent.parent)).id };
   const [name, member] = (free.find(([, { enum: words }]) => !words) ?? free[0]) as [string, TSchema];
   const choices: unknown[] = member.enum ?? [true, false];
