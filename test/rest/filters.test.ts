@@ -1,4 +1,3 @@
-// runs: also on embedded
 import t from 'tap';
 import { build } from '#test/helper/app.ts';
 

@@ -1,3 +1,4 @@
+// runs: long
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// runs: late
+// runs: long, late
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { paymentEvent } from '#test/helper/events/webhooks.ts';

@@ -1,4 +1,4 @@
-// runs: late
+// runs: long, late
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';

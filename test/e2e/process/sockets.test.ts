@@ -1,3 +1,4 @@
+// runs: long
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
