@@ -8,7 +8,8 @@ has no options.
 
 Example: npm run check`;
 
-const steps = ['tsc', 'tsc -p plugins', 'biome check', 'node scripts/generate.ts --check'];
+/** One checker needs half the CPU of the usual four, and two thirds of the memory; on two cores it is as quick. */
+const steps = ['tsc --checkers 1', 'tsc -p plugins', 'biome check', 'node scripts/generate.ts --check'];
 
 /** Runs the steps until one fails. */
 async function check(): Promise<number> {

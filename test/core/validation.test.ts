@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { Ajv } from 'ajv';
 import t from 'tap';
-import { strict, text } from '#schemas/parts/common.ts';
+import { componentsIn, strict, text } from '#schemas/parts/common.ts';
 import { compileCheck } from '#src/core/validation.ts';
+import { build } from '#test/helper/app.ts';
 
 const url = Type.String({ pattern: '^https?://', patternMessage: 'must be an http URL' });
 const check = compileCheck(
@@ -54,4 +56,15 @@ t.test('a schema may have words for its pattern, wherever it is', async t => {
     '/urls/1 must be an http URL',
     '/links/0/url must be an http URL',
   ]);
+});
+
+t.test('each schema that checks requests is valid: the service does not look', async t => {
+  const { app } = await build(t);
+  // Looks as the service would: numbers must be finite.
+  const ajv = new Ajv({ strict: false, strictNumbers: true });
+  const schemas = app.routes.flatMap(({ schema = {} }) => [schema.body, schema.querystring, schema.params]);
+  const given = new Set(schemas.filter(each => typeof each === 'object' && each !== null));
+  t.ok(given.size > 30, `${given.size} schemas`);
+  for (const each of [...given, ...componentsIn([...given]).values()])
+    t.ok(ajv.validateSchema(each), `${JSON.stringify(each).slice(0, 200)} ${JSON.stringify(ajv.errors)}`);
 });

@@ -120,8 +120,13 @@ export async function openEndpoint({ settings, metrics, parts, feed }: Options, 
     const toSent = (outcome: Outcome) => outcomeBody(outcome, request);
     const runIn = (context: Context, below?: () => Promise<Context>) =>
       run(operation, variables, { context: { ...context, budget }, estimate, below, toSent });
-    if (kind === OperationTypeNode.QUERY)
-      return inPlace(request, estimate, budget, async context => sendResult(reply, await runIn(context)));
+    if (kind === OperationTypeNode.QUERY) {
+      // Does not return the reply, which is a promise: a client that reads slowly would hold the place.
+      await inPlace(request, estimate, budget, async context => {
+        sendResult(reply, await runIn(context));
+      });
+      return reply;
+    }
     const context = writeContext(request);
     const keyed = readKey(request);
     if (keyed && estimate.roots !== 1)

@@ -47,7 +47,7 @@ const home = () =>
 t.test('npm run dev serves each change, however it is saved, and keeps the database', async t => {
   const made = await ask(`${url}/api/users`, json({ name: 'Ada', email: 'ada@example.com' }));
   t.equal(made.status, 201);
-  for (const [i, save] of [byReplacing, byReplacing, inPlace].entries()) {
+  for (const [i, save] of [inPlace, byReplacing, byReplacing].entries()) {
     save(`Title ${i}`);
     await until(`Title ${i} is served`, async () => (await home()).includes(`<title>Title ${i}<`));
   }

@@ -51,6 +51,9 @@ t.test('a clone is renamed, loses posts, and gets a README and a resource of its
   await inClone(t, ...identity, ignored);
   for (const section of ['1. ', '2. ', '3. ']) await follow(t, section);
   await inClone(t, ...commit('Ours'));
+  await inClone(t, 'git checkout -qb payments');
+  await inClone(t, 'npm run new -- payment --belongs-to user --fields amount:cents');
+  await inClone(t, ...commit('Payments'), 'git checkout -q main');
   await follow(t, '4. ');
   await inClone(t, ...commit('Invoices'));
   const { output } = await command(
@@ -69,9 +72,6 @@ const deploy = async (t: Test) =>
   });
 
 t.test('two branches with a resource each are merged', async t => {
-  await inClone(t, 'git checkout -qb payments HEAD~1');
-  await inClone(t, 'npm run new -- payment --belongs-to user --fields amount:cents');
-  await inClone(t, ...commit('Payments'), 'git checkout -q main');
   await deploy(t);
   await follow(t, '5. ');
   await deploy(t);

@@ -79,7 +79,7 @@ export class Load {
             : 'wrong';
     this.counts[outcome]++;
     if (outcome === 'wrong') this.wrongAnswers.add(`${status} ${answer?.text.slice(0, 300)}`);
-    // Refusals are fast: without a longer pause, most requests would be refused ones.
+    // The pause leaves time to the servers. Refusals are fast: with a short one, most requests would be refused.
     await sleep(outcome === 'answered' ? 5 : 50);
     return outcome === 'answered' && status !== 409;
   }

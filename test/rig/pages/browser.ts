@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -6,9 +5,9 @@ import { type BrowserContextOptions, chromium, type Page } from 'playwright-core
 import type { Test } from 'tap';
 import { folderOf } from '#test/rig/openCluster.ts';
 
-/** The one without windows needs half the CPU. */
-const programs = ['chromium-headless-shell', 'chromium'].map(name => join(folderOf(name) ?? '', name));
-const executablePath = programs.find(path => existsSync(path)) ?? 'chromium';
+/** Chromium without windows needs half the CPU of the usual one. */
+const program = ['chromium-headless-shell', 'chromium'].find(folderOf) ?? 'chromium';
+const executablePath = join(folderOf(program) ?? '', program);
 const args =
   '--no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
