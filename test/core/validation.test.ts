@@ -2,6 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
 import { componentsIn, strict, text } from '#schemas/parts/common.ts';
+import { ProviderSettings } from '#schemas/service/provider.ts';
+import { Settings } from '#schemas/settings.ts';
 import { compileCheck } from '#src/core/validation.ts';
 import { build } from '#test/helper/app.ts';
 
@@ -58,13 +60,13 @@ t.test('a schema may have words for its pattern, wherever it is', async t => {
   ]);
 });
 
-t.test('each schema that checks requests is valid: the service does not look', async t => {
+t.test('each schema of a request or of settings is valid: the service does not look', async t => {
   const { app } = await build(t);
   // Looks as the service would: numbers must be finite.
   const ajv = new Ajv({ strict: false, strictNumbers: true });
   const schemas = app.routes.flatMap(({ schema = {} }) => [schema.body, schema.querystring, schema.params]);
   const given = new Set(schemas.filter(each => typeof each === 'object' && each !== null));
   t.ok(given.size > 30, `${given.size} schemas`);
-  for (const each of [...given, ...componentsIn([...given]).values()])
+  for (const each of [Settings, ProviderSettings, ...given, ...componentsIn([...given]).values()])
     t.ok(ajv.validateSchema(each), `${JSON.stringify(each).slice(0, 200)} ${JSON.stringify(ajv.errors)}`);
 });

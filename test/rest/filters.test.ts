@@ -2,24 +2,21 @@ import t from 'tap';
 import { build } from '#test/helper/app.ts';
 
 const { call, newUser } = await build(t);
-const ada = await newUser({ name: 'Ada', email: 'Ada+x@Example.com' });
-const bob = await newUser({ name: 'Bob & <Co>, "100%"', email: 'bob@example.com' });
+const ada = await newUser({ name: 'Ada' });
+const bob = await newUser({ name: 'Bob & <Co>, "100%"' });
 await newUser({ name: 'ada' });
 
-async function idsFor(resource: string, query: Record<string, string>): Promise<string[]> {
-  const { body, headers } = await call('GET', `/api/${resource}?${new URLSearchParams(query)}`, 200);
-  t.equal(body.meta.total, body.data.length);
-  const again = new URL(/<([^>]*)>; rel="first"/.exec(headers.link ?? '')?.[1] ?? '', 'http://localhost');
-  for (const [name, value] of Object.entries(query))
-    t.equal(again.searchParams.get(name), value, 'the links keep the filter');
-  return body.data.map(({ id }: { id: string }) => id);
-}
-
 t.test('users are filtered by exact name', async t => {
-  t.same(await idsFor('users', { name: 'Ada' }), [ada.id]);
-  t.same(await idsFor('users', { name: bob.name }), [bob.id]);
-  for (const name of ['Ad', 'ADA', 'Ada ', '%', 'A_a', "' or 1=1 --"])
-    t.same(await idsFor('users', { name }), []);
+  const idsFor = async (name: string) => {
+    const { body, headers } = await call('GET', `/api/users?${new URLSearchParams({ name })}`, 200);
+    t.equal(body.meta.total, body.data.length);
+    const again = new URL(/<([^>]*)>; rel="first"/.exec(headers.link ?? '')?.[1] ?? '', 'http://localhost');
+    t.equal(again.searchParams.get('name'), name, 'the links keep the filter');
+    return body.data.map(({ id }: { id: string }) => id);
+  };
+  t.same(await idsFor('Ada'), [ada.id]);
+  t.same(await idsFor(bob.name), [bob.id]);
+  for (const name of ['Ad', 'ADA', 'Ada ', '%', 'A_a', "' or 1=1 --"]) t.same(await idsFor(name), []);
 });
 
 t.test('an unknown parameter is refused by name, with the closest known name', async t => {
